@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+
+import { JobError } from '@millrace/jobs/contract/errors';
+import { isConnectionError } from '@millrace/jobs/engine/single-flight-writer';
+
+import { webServer, type WebServer } from './jobs.ts';
+import { problem } from './problem.ts';
+import { checkSchedulerCredential } from './scheduler-auth.ts';
+
+export interface InternalRequest {
+  readonly request: Request;
+  readonly requestId: string;
+  readonly server: WebServer;
+  /** The path's parameters. */
+  readonly params: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+type Handle = (call: InternalRequest) => Promise<Response>;
+type Method = 'GET' | 'POST';
+type Route = (
+  request: Request,
+  context: { params: Promise<Record<string, string | string[] | undefined>> },
+) => Promise<Response>;
+
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+const ANSWER_WITHIN_MS = 4_700;
+
+/**
+ * The only way to a route under `/internal`: request id, the scheduler's secret, the method, then the
+ * handler; every error leaves as a problem document that tells no more than its code.
+ */
+export function internalRoute(
+  methods: Partial<Record<Method, Handle>>,
+  { answerWithinMs = ANSWER_WITHIN_MS }: { answerWithinMs?: number } = {},
+): Route {
+  return async (request, context) => {
+    const given = request.headers.get('x-request-id');
+    const requestId = given && REQUEST_ID.test(given) ? given : randomUUID();
+    const server = webServer();
+    let response: Response;
+    try {
+      response =
+        refuseCredential(request, requestId, server) ??
+        (await Promise.race([
+          dispatch(methods, { request, requestId, server, params: await context.params }),
+          unavailableAfter(answerWithinMs),
+        ]));
+    } catch (error) {
+      response = toProblem(error, requestId, server);
+    }
+    response.headers.set('x-request-id', requestId);
+    response.headers.set('cache-control', 'no-store');
+    return response;
+  };
+}
+
+function refuseCredential(
+  request: Request,
+  requestId: string,
+  { env, log }: WebServer,
+): Response | null {
+  if (env.DEV_AUTH === '1') return null;
+  const credential = checkSchedulerCredential(request.headers.get('authorization'), {
+    current: env.SCHEDULER_TOKEN,
+    previous: env.SCHEDULER_TOKEN_PREVIOUS,
+  });
+  switch (credential) {
+    case 'current':
+      return null;
+    case 'previous':
+      log.info({ requestId }, 'the scheduler uses the previous secret');
+      return null;
+    case 'missing':
+      return problem('unauthenticated', 'Send Authorization: Bearer <secret>.', requestId, {
+        'www-authenticate': 'Bearer',
+      });
+    case 'wrong':
+      log.warn({ requestId }, 'a request with a wrong scheduler secret was refused');
+      return problem('unauthenticated', 'The secret is not valid.', requestId, {
+        'www-authenticate': 'Bearer error="invalid_token"',
+      });
+  }
+}
+
+async function dispatch(
+  methods: Partial<Record<Method, Handle>>,
+  call: InternalRequest,
+): Promise<Response> {
+  const handle = methods[call.request.method as Method];
+  if (handle) return handle(call);
+  const allow = Object.keys(methods).join(', ');
+  return problem('method_not_allowed', `This path allows ${allow}.`, call.requestId, { allow });
+}
+
+async function unavailableAfter(ms: number): Promise<never> {
+  await new Promise((resolve) => setTimeout(resolve, ms).unref());
+  throw new JobError('unavailable', 'The database did not answer in time; try again.');
+}
+
+function toProblem(error: unknown, requestId: string, { log }: WebServer): Response {
+  if (error instanceof JobError) {
+    const retryAfter = error.status === 503 || error.status === 429 ? { 'retry-after': '5' } : {};
+    return problem(error.code, error.message, requestId, retryAfter);
+  }
+  if (isConnectionError(error) || isStatementTimeout(error)) {
+    log.error({ err: error, requestId }, 'the database is not available');
+    return problem('unavailable', 'The database is not available; try again.', requestId, {
+      'retry-after': '5',
+    });
+  }
+  log.error({ err: error, requestId }, 'unexpected error');
+  return problem('internal_error', 'The error has been logged with this request id.', requestId);
+}
+
+function isStatementTimeout(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === '57014';
+}

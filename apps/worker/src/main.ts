@@ -1,0 +1,71 @@
+import { migrationsPending } from '@millrace/db/migrations-pending';
+import { createPool } from '@millrace/db/pool';
+import { startWorker } from '@millrace/jobs/engine/worker';
+import { workerRegistry } from '@millrace/jobs/registry/worker-registry';
+import { pino } from 'pino';
+
+import packageJson from '../package.json' with { type: 'json' };
+import { parseQueues, readEnv } from './env.ts';
+import { failStart } from './fail-start.ts';
+import { startHealthServer } from './health-server.ts';
+
+/** After this long without a heartbeat the process is not ready. */
+const HEARTBEAT_AGE_MS = 10_000;
+
+async function main(): Promise<void> {
+  const env = readEnv();
+  const queues = parseQueues(process.argv.slice(2));
+  const log = pino({ level: env.LOG_LEVEL, base: { process: 'worker', pid: process.pid } });
+
+  const checks = createPool({
+    connectionString: env.DATABASE_URL,
+    max: 1,
+    applicationName: 'millrace worker checks',
+    log,
+  });
+  const pending = (): Promise<string[]> => migrationsPending(checks, [...workerRegistry.queues.keys()]);
+  const missing = await pending();
+  if (missing.length > 0) {
+    throw new Error(`The database lacks migrations (${missing.join(', ')}): run pnpm migrate`);
+  }
+
+  const worker = await startWorker({
+    databaseUrl: env.DATABASE_URL,
+    registry: workerRegistry,
+    queues,
+    log,
+    version: packageJson.version,
+    stopTimeoutMs: env.STOP_TIMEOUT_MS,
+  });
+  let stopping = false;
+  const health = await startHealthServer(env.HEALTH_PORT, async () => {
+    if (stopping) return { ready: false, detail: 'stopping' };
+    if (Date.now() - worker.lastHeartbeat().getTime() > HEARTBEAT_AGE_MS) {
+      return { ready: false, detail: 'the database does not take the heartbeat' };
+    }
+    const names = await pending();
+    return names.length > 0
+      ? { ready: false, detail: `migrations pending: ${names.join(', ')}` }
+      : { ready: true, detail: 'ok' };
+  });
+  log.info({ workerId: worker.id, queues }, 'worker ready');
+
+  const stop = async (why: string): Promise<void> => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ why, running: worker.running() }, 'worker stopping');
+    await worker.stop();
+    health.close();
+    await checks.end();
+    log.info('worker stopped');
+    // A handler that ignores its signal must not outlive the hand-back of its run.
+    process.exit(0);
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => void stop(signal));
+  }
+  // A supervisor that holds the channel takes its workers along, also when it is killed.
+  if (process.channel) process.on('disconnect', () => void stop('the parent process is gone'));
+}
+
+await main().catch(failStart);

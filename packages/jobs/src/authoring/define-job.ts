@@ -1,0 +1,108 @@
+import type { z } from 'zod';
+
+import {
+  DEFINITION_NAME,
+  type JobClock,
+  type JobDefinition,
+  type RetryPolicy,
+} from '../contract/definition.ts';
+import { type Duration, durationMs } from '../contract/duration.ts';
+import { QUEUE_NAME } from '../contract/queue.ts';
+
+interface CommonJobOptions<Name extends string, Args extends z.ZodType> {
+  /** `^[a-z][a-z0-9_.]{1,62}$`. Public API: it appears in URLs and in other systems. */
+  name: Name;
+  /** One sentence for operators: what it does. */
+  description: string;
+  /** Schema of the arguments. They are checked when a run is enqueued and again when it starts. */
+  args: Args;
+  clock?: JobClock;
+  /** Of one attempt: 1 s to 24 h, 5 minutes unless given. */
+  timeout?: Duration;
+  /** 1 to 100, 3 unless given. */
+  maxAttempts?: number;
+  /** `default` unless given. */
+  queue?: string;
+  /** −100 … 100, lower first, 0 unless given. */
+  priority?: number;
+  retry?: Partial<RetryPolicy>;
+}
+
+type NewArgs<Args extends z.ZodType> = (trigger: { slot: Date | null }) => z.input<Args>;
+
+/** Options of {@link defineJob}: `newArgs` may be left out where `{}` satisfies the schema. */
+export type JobOptions<Name extends string, Args extends z.ZodType> = CommonJobOptions<
+  Name,
+  Args
+> &
+  (Record<never, never> extends z.input<Args>
+    ? { newArgs?: NewArgs<Args> }
+    : { newArgs: NewArgs<Args> });
+
+const DEFAULT_RETRY: RetryPolicy = {
+  firstDelayMs: 1_000,
+  factor: 2,
+  maxDelayMs: 3_600_000,
+  jitter: 0.25,
+};
+
+/**
+ * Declares a kind of job whose runs wait in a queue. Throws a `TypeError` that lists every fault of
+ * the options, so that a broken definition stops its process at start-up.
+ */
+export function defineJob<const Name extends string, Args extends z.ZodType>(
+  options: JobOptions<Name, Args>,
+): JobDefinition<Name, Args> {
+  const retry = { ...DEFAULT_RETRY, ...options.retry };
+  const definition: JobDefinition<Name, Args> = {
+    form: 'queued',
+    name: options.name,
+    description: options.description,
+    args: options.args,
+    newArgs: options.newArgs,
+    clock: options.clock ?? 'none',
+    timeoutMs: durationMs(options.timeout ?? '5m'),
+    maxAttempts: options.maxAttempts ?? 3,
+    queue: options.queue ?? 'default',
+    priority: options.priority ?? 0,
+    retry,
+  };
+  refuseFaults(definition.name, [
+    ...identityFaults(definition),
+    !within(definition.timeoutMs, 1_000, 86_400_000) && 'timeout must be 1s to 24h',
+    !wholeWithin(definition.maxAttempts, 1, 100) && 'maxAttempts must be 1 to 100',
+    !wholeWithin(definition.priority, -100, 100) && 'priority must be -100 to 100',
+    !QUEUE_NAME.test(definition.queue) && `queue "${definition.queue}" is not a queue name`,
+    !within(retry.firstDelayMs, 1, retry.maxDelayMs) && 'retry.firstDelayMs must be 1 to maxDelayMs',
+    !within(retry.maxDelayMs, 1, 2_147_483_647) && 'retry.maxDelayMs must be at most 24 days',
+    !within(retry.factor, 1, 100) && 'retry.factor must be 1 to 100',
+    !within(retry.jitter, 0, 1) && 'retry.jitter must be 0 to 1',
+    !options.newArgs &&
+      !options.args.safeParse({}).success &&
+      'newArgs is required: its schema does not accept {}',
+  ]);
+  return Object.freeze(definition);
+}
+
+/** Faults that queued and inline definitions share. */
+export function identityFaults(definition: { name: string; description: string }): (string | false)[] {
+  return [
+    !DEFINITION_NAME.test(definition.name) &&
+      'name must be 2 to 63 of a-z, 0-9, "_" and ".", starting with a letter',
+    definition.description.trim() === '' && 'description must say what the job does',
+  ];
+}
+
+/** Throws one `TypeError` with all faults, if there are any. */
+export function refuseFaults(name: string, faults: (string | false)[]): void {
+  const found = faults.filter((fault) => fault !== false);
+  if (found.length > 0) throw new TypeError(`Job definition "${name}": ${found.join('; ')}.`);
+}
+
+export function within(value: number, min: number, max: number): boolean {
+  return value >= min && value <= max;
+}
+
+export function wholeWithin(value: number, min: number, max: number): boolean {
+  return Number.isInteger(value) && within(value, min, max);
+}

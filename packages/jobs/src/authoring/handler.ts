@@ -1,0 +1,80 @@
+import type { Db } from '@millrace/db/client';
+import type { Logger } from 'pino';
+import type { z } from 'zod';
+
+import type { InlineJobDefinition, JobDefinition } from '../contract/definition.ts';
+import type { Enqueue } from './enqueue.ts';
+import type { Outcome } from './outcome.ts';
+
+/** Why a handler's signal fired. */
+export type AbortReason = 'timeout' | 'cancelled' | 'shutdown' | 'lease-lost';
+
+/** The `reason` of an aborted handler signal. */
+export class RunAborted extends Error {
+  override readonly name = 'RunAborted';
+  readonly reason: AbortReason;
+
+  constructor(reason: AbortReason) {
+    super(`aborted: ${reason}`);
+    this.reason = reason;
+  }
+}
+
+/** What a handler is told about its run, and what it may use. */
+export interface HandlerContext {
+  readonly runId: string;
+  /** 1 for the first attempt. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  /** The instant for which a clock triggered this run; null for other triggers. */
+  readonly slot: Date | null;
+  /** Fires with a {@link RunAborted} at timeout, cancel, shutdown or loss of the lease. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  readonly db: Db;
+  /** Enqueues further runs. */
+  readonly enqueue: Enqueue;
+}
+
+/** Plain data that is stored with the run and shown to operators: counts, no personal data. */
+export type HandlerResult = Readonly<Record<string, unknown>>;
+
+/** Does the work of one run. Throw to fail the attempt, or return an {@link Outcome}. */
+export type Handler<Definition extends JobDefinition> = (
+  args: z.output<Definition['args']>,
+  ctx: HandlerContext,
+) => Promise<HandlerResult | Outcome | void>;
+
+/** Types a handler's arguments by its definition. */
+export function defineHandler<Definition extends JobDefinition>(
+  _definition: Definition,
+  handler: Handler<Definition>,
+): Handler<Definition> {
+  return handler;
+}
+
+export interface InlineHandlerContext {
+  readonly runId: string;
+  readonly limit: number;
+  readonly slot: Date | null;
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  readonly db: Db;
+}
+
+/** How many items were handled, and whether the limit left some for the next call. */
+export interface InlineResult {
+  readonly count: number;
+  readonly more: boolean;
+}
+
+/** Does one capped call of an inline job. */
+export type InlineHandler = (ctx: InlineHandlerContext) => Promise<InlineResult>;
+
+/** Marks a handler as the one of an inline definition. */
+export function defineInlineHandler(
+  _definition: InlineJobDefinition,
+  handler: InlineHandler,
+): InlineHandler {
+  return handler;
+}

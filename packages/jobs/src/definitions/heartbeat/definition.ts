@@ -1,0 +1,12 @@
+import { z } from 'zod';
+
+import { defineJob } from '../../authoring/define-job.ts';
+
+export const heartbeat = defineJob({
+  name: 'heartbeat',
+  description: 'Proves that runs are enqueued, delivered, executed and recorded.',
+  args: z.object({}),
+  clock: 'builtin',
+  timeout: '30s',
+  maxAttempts: 1,
+});

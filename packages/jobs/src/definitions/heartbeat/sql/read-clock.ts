@@ -1,0 +1,1 @@
+export const readClock = 'select clock_timestamp() as now';

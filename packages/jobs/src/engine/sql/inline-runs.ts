@@ -1,0 +1,31 @@
+/** $1 definition, $2 key, $3 slot, $4 context, $5 worker, $6 lease in milliseconds. */
+export const startInline = {
+  name: 'millrace_start_inline',
+  text: 'select verdict, run_id, count, more from millrace.start_inline($1, $2, $3, $4, $5, $6)',
+} as const;
+
+export interface StartedInline {
+  readonly verdict: 'started' | 'replayed' | 'running';
+  readonly run_id: string;
+  readonly count: number | null;
+  readonly more: boolean | null;
+}
+
+/** $1 run, $2 worker, $3 outcome, $4 error, $5 result, $6 key. */
+export const finishInline = {
+  name: 'millrace_finish_inline',
+  text: 'select millrace.finish_inline($1, $2, $3, $4, $5, $6) as written',
+} as const;
+
+/** $1 run. */
+export const inlineOutcome = {
+  name: 'millrace_inline_outcome',
+  text: `
+select j.outcome, j.count, j.more from millrace.scheduler_jobs j where j.run_id = $1`,
+} as const;
+
+export interface InlineOutcome {
+  readonly outcome: 'succeeded' | 'failed' | 'cancelled' | null;
+  readonly count: number | null;
+  readonly more: boolean | null;
+}

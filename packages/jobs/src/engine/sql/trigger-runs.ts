@@ -1,0 +1,15 @@
+import type { RunState } from '../../contract/run-state.ts';
+
+/** $1: jsonb array of requests; see the function's comment in prisma/migrations. */
+export const triggerRuns = {
+  name: 'millrace_trigger_runs',
+  text: 'select ordinal, run_id, replayed, state, run_at from millrace.trigger_runs($1::jsonb)',
+} as const;
+
+export interface TriggeredRow {
+  readonly ordinal: number;
+  readonly run_id: string;
+  readonly replayed: boolean;
+  readonly state: RunState;
+  readonly run_at: Date | null;
+}

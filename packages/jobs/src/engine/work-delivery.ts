@@ -1,0 +1,143 @@
+import type { Logger } from 'pino';
+
+import type { Registry } from '../authoring/registry.ts';
+import type { JobDefinition } from '../contract/definition.ts';
+import type { QueueSettings } from '../contract/queue.ts';
+import { decideEnding, type Ending, type Settled } from './decide-ending.ts';
+import { describeError, type ErrorDescription } from './describe-error.ts';
+import { type ExecutionTools, type RunningExecution, startExecution } from './execute-run.ts';
+import { scrubDeep, secretsIn } from './scrub.ts';
+import { Semaphore } from './semaphore.ts';
+import type { ClaimedRun } from './sql/claim-runs.ts';
+import type { Delivery, RunTransitions } from './transition-run.ts';
+
+/** A run that this worker does not know goes back for another worker after this long. */
+const UNCLAIMED_DELAY_MS = 5_000;
+const MAX_RESULT_LENGTH = 16_384;
+
+/** State that the queue runners of one worker process share. */
+export interface WorkFloor {
+  readonly registry: Registry;
+  readonly transitions: RunTransitions;
+  readonly tools: ExecutionTools;
+  readonly log: Logger;
+  readonly executions: Set<RunningExecution>;
+  /** Set at shutdown: what was delivered but not started goes back. */
+  stopping: boolean;
+}
+
+/**
+ * What a queue does with a delivered ticket: a permit of its claim window, the claim, a permit of its
+ * strands, the handler, the ending. The window admits up to twice as many runs as may execute, so that
+ * the next claims travel while handlers run.
+ */
+export function createDeliveryWork(
+  floor: WorkFloor,
+  { concurrency, prefetch }: QueueSettings,
+): (delivery: Delivery) => Promise<void> {
+  const window = new Semaphore(concurrency + Math.min(prefetch, concurrency));
+  const strands = new Semaphore(concurrency);
+
+  async function execute(claimed: ClaimedRun): Promise<Settled | null> {
+    const definition = floor.registry.definitions.get(claimed.definition);
+    const loadHandler = floor.registry.loadHandler;
+    if (definition?.form !== 'queued' || !loadHandler) {
+      throw new Error(`a run of ${claimed.definition} was claimed, which this worker does not know`);
+    }
+    await strands.acquire();
+    if (floor.stopping) {
+      strands.release();
+      return null;
+    }
+    const execution = startExecution(claimed, definition, () => loadHandler(definition.name), floor.tools);
+    floor.executions.add(execution);
+    void execution.strand.then(() => strands.release());
+    try {
+      return await execution.settled;
+    } finally {
+      floor.executions.delete(execution);
+    }
+  }
+
+  return async (delivery) => {
+    await window.acquire();
+    let claimed: ClaimedRun | null;
+    let settled: Settled | null = null;
+    try {
+      claimed = floor.stopping ? null : await floor.transitions.claim(delivery);
+      if (claimed) settled = await execute(claimed);
+    } finally {
+      window.release();
+    }
+    if (claimed) await endExecution(floor, claimed, settled);
+    else await floor.transitions.renew(delivery, floor.stopping ? 0 : UNCLAIMED_DELAY_MS);
+  };
+}
+
+const NOT_STARTED: Ending = {
+  state: 'queued',
+  outcome: 'handed_back',
+  charged: false,
+  delayMs: 0,
+  endCode: null,
+};
+
+/** Writes how an execution ended and logs a failure, once. `settled` is null if it never started. */
+export async function endExecution(
+  floor: WorkFloor,
+  claimed: ClaimedRun,
+  settled: Settled | null,
+): Promise<void> {
+  const definition = floor.registry.definitions.get(claimed.definition) as JobDefinition;
+  const attempt = { attempt: claimed.attempt, maxAttempts: claimed.max_attempts };
+  const ending = settled
+    ? decideEnding(settled, attempt, definition.retry, Math.random())
+    : { ...NOT_STARTED, state: claimed.attempt > 1 ? ('retrying' as const) : ('queued' as const) };
+  const error = settled ? endingError(settled, ending, claimed) : null;
+  const result = settled ? endingResult(settled, ending, claimed, floor.log) : null;
+
+  const written = await floor.transitions.finish({ claimed, ending, error, result });
+  const about = {
+    runId: claimed.id,
+    definition: claimed.definition,
+    attempt: claimed.attempt,
+    maxAttempts: claimed.max_attempts,
+  };
+  if (!written) {
+    floor.log.warn(about, 'the end of a run came too late: it had been given to another worker');
+  } else if (ending.outcome === 'failed' || ending.outcome === 'timed_out') {
+    const level = ending.state === 'retrying' ? 'warn' : 'error';
+    floor.log[level]({ ...about, err: error, nextAttemptInMs: ending.delayMs }, `attempt ${ending.outcome}`);
+  }
+}
+
+function endingError(settled: Settled, ending: Ending, claimed: ClaimedRun): ErrorDescription | null {
+  const cause = settled.how === 'threw' ? settled.error : settled.value;
+  const worthTelling = settled.how === 'threw' || cause instanceof Error;
+  if (!worthTelling || ending.outcome === 'succeeded') return null;
+  return describeError(cause, secretsIn(claimed.args));
+}
+
+/** What the handler returned, as plain data without any string of the arguments. */
+function endingResult(settled: Settled, ending: Ending, claimed: ClaimedRun, log: Logger): unknown {
+  if (settled.how !== 'returned' || settled.value === undefined || ending.outcome !== 'succeeded') {
+    return null;
+  }
+  const text = toJson(settled.value);
+  if (!text?.startsWith('{') || text.length > MAX_RESULT_LENGTH) {
+    log.warn(
+      { runId: claimed.id, definition: claimed.definition },
+      `the result is dropped: it must be a plain object of at most ${MAX_RESULT_LENGTH} characters`,
+    );
+    return null;
+  }
+  return scrubDeep(JSON.parse(text), secretsIn(claimed.args));
+}
+
+function toJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
