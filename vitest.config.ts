@@ -1,0 +1,32 @@
+import { defineConfig } from 'vitest/config';
+
+const roots = ['apps', 'packages', 'tooling'];
+const exclude = ['**/node_modules/**', '**/.next/**', '**/e2e/**'];
+const jsonFile = process.env['VITEST_JSON'];
+
+export default defineConfig({
+  test: {
+    reporters: ['default', ...(jsonFile ? [['json', { outputFile: jsonFile }] as const] : [])],
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: roots.map((root) => `${root}/**/*.test.{ts,tsx}`),
+          exclude: [...exclude, '**/*.db.test.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'db',
+          include: roots.map((root) => `${root}/**/*.db.test.ts`),
+          exclude,
+          globalSetup: ['packages/db/src/testing-global-setup.ts'],
+          pool: 'forks',
+          maxWorkers: 2,
+          testTimeout: 20_000,
+          hookTimeout: 30_000,
+        },
+      },
+    ],
+  },
+});
