@@ -2,6 +2,6 @@
 export const migrations = [
   {
     name: '0001_core',
-    checksum: 'c44ed0a6343773fa7a6c33593c6cdb58a92762fee07f50aeab27f415b18bef61',
+    checksum: '2e70d171f11c0d52bc11ba5fdde108e79cc04cc791eb9afd1e4abf3984923715',
   },
 ] as const;
