@@ -32,7 +32,8 @@ export default {
     {
       name: 'no-unresolvable',
       severity: 'error',
-      comment: 'An import that resolves to nothing fails when it is loaded, perhaps only in production.',
+      comment:
+        'An import that resolves to nothing fails when it is loaded, perhaps only in production.',
       from: {},
       to: { couldNotResolve: true },
     },
@@ -87,6 +88,26 @@ export default {
       ['contract', 'authoring', 'engine'],
       "Operators' verbs stand on the engine and receive the registry, like the engine itself.",
     ),
+
+    room(
+      'doctor',
+      ['contract', 'authoring', 'engine', 'manager'],
+      'The doctor looks at facts in the database and at a registry that it is given.',
+    ),
+    {
+      name: 'definition-without-handler',
+      severity: 'error',
+      comment: 'Any process loads all definitions; only the one that runs a job loads its handler.',
+      from: { path: String.raw`/definition\.ts$` },
+      to: { path: String.raw`/handler\.ts$` },
+    },
+    {
+      name: 'web-runs-no-queued-job',
+      severity: 'error',
+      comment: 'Handlers of queued jobs, and all that they load, stay out of the web server.',
+      from: { path: '^apps/web/' },
+      to: { path: String.raw`^packages/jobs/src/registry/handlers\.gen\.ts$`, reachable: true },
+    },
 
     {
       name: 'contract-is-for-browsers',
@@ -165,10 +186,46 @@ export default {
       from: { pathNot: ['^packages/', '^(tooling|bench|chaos)/', TESTS] },
       to: { path: npm('pg', 'pg-pool'), dependencyTypesNot: ['type-only'] },
     },
+    {
+      name: 'prisma-client-where-composed',
+      severity: 'error',
+      comment:
+        'An app makes its client where it is composed and hands it to verbs: two hops, route → verb ' +
+        '→ database.',
+      from: {
+        path: '^apps/',
+        pathNot: [TESTS, '^apps/web/src/server/', String.raw`^apps/worker/src/main\.ts$`],
+      },
+      to: { path: String.raw`^packages/db/src/client\.ts$` },
+    },
+
+    {
+      name: 'no-development-dependency',
+      severity: 'error',
+      comment: 'What is deployed is installed without development dependencies.',
+      from: {
+        path: '^(apps|packages)/[^/]+/src/',
+        pathNot: [TESTS, TESTING, String.raw`/generate\.ts$`],
+      },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only', 'npm'] },
+    },
+    {
+      name: 'no-deprecated',
+      severity: 'error',
+      comment: 'A deprecated package has no one who repairs it.',
+      from: {},
+      to: { dependencyTypes: ['deprecated'] },
+    },
+    {
+      name: 'no-deprecated-node',
+      severity: 'error',
+      comment: 'A deprecated module of Node.js is going away.',
+      from: {},
+      to: { dependencyTypes: ['core'], path: '^(punycode|domain|constants|sys|querystring)$' },
+    },
   ],
   options: {
     parser: 'swc',
-    tsPreCompilationDeps: true,
     moduleSystems: ['es6', 'cjs'],
     doNotFollow: { path: ['node_modules', '^packages/db/src/generated/'] },
     exclude: { path: [String.raw`(^|/)\.next/`, 'next-env', '(^|/)test-results/'] },
