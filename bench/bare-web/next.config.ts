@@ -1,0 +1,5 @@
+import type { NextConfig } from 'next';
+
+const config: NextConfig = { poweredByHeader: false, serverExternalPackages: ['pg'] };
+
+export default config;
