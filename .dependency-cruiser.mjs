@@ -3,15 +3,23 @@
 const TESTS = String.raw`\.test\.tsx?$`;
 const TESTING = String.raw`^packages/[^/]+/src/testing([/.-])`;
 const JOBS = '^packages/jobs/src';
+
+/** @param {...string} names */
 const layer = (...names) => `${JOBS}/(${names.join('|')})/`;
-/** Everything in packages/jobs/src but these rooms. */
+/** Everything in packages/jobs/src but these rooms. @param {...string} names */
 const otherLayersThan = (...names) => `${JOBS}/(?!(${names.join('|')})/)`;
+/** @param {...string} names */
 const npm = (...names) => `(^|/)node_modules/(${names.join('|')})(/|$)`;
 
-/** A room of packages/jobs that may import itself and the rooms below it only. */
+/**
+ * A room of packages/jobs that may import itself and the rooms below it only.
+ * @param {string} name
+ * @param {readonly string[]} below
+ * @param {string} comment
+ */
 const room = (name, below, comment) => ({
   name: `jobs-${name}`,
-  severity: 'error',
+  severity: /** @type {const} */ ('error'),
   comment,
   from: { path: layer(name), pathNot: TESTS },
   to: { path: otherLayersThan(name, ...below) },

@@ -61,7 +61,9 @@ describe('GRAPHILE_MIGRATION', () => {
   const database = useDatabase();
 
   it('is the newest migration that the pinned graphile-worker applies', async () => {
-    const { rows } = await database.pool.query('select max(id) as newest from gw_default.migrations');
+    const { rows } = await database.pool.query(
+      'select max(id) as newest from gw_default.migrations',
+    );
     expect(rows).toEqual([{ newest: GRAPHILE_MIGRATION }]);
   });
 });

@@ -29,7 +29,8 @@ function describeModel(body: string): { table: string; lines: string[]; indexes:
   let key: string[] = [];
   for (const line of body.split('\n').filter((each) => !/^\s*(\/\/.*)?$/.test(each))) {
     const attribute = /^\s*@@(\w+)\((?:"([^"]+)"|\[([^\]]+)\])\)$/.exec(line);
-    const named = (list = ''): string[] => list.split(/,\s*/).map((field) => columns.get(field) ?? `no field ${field}`);
+    const named = (list = ''): string[] =>
+      list.split(/,\s*/).map((field) => columns.get(field) ?? `no field ${field}`);
     if (attribute?.[1] === 'map') table = attribute[2] ?? '';
     else if (attribute?.[1] === 'id') key = named(attribute[3]);
     else if (attribute?.[1] === 'index') indexes.push(named(attribute[3]).join(', '));

@@ -5,7 +5,11 @@ import { clonePrefix, dropDatabases, ensureTemplate, testServerUrl } from './tes
 
 declare module 'vitest' {
   interface ProvidedContext {
-    testDatabase: { readonly serverUrl: string; readonly template: string; readonly prefix: string };
+    testDatabase: {
+      readonly serverUrl: string;
+      readonly template: string;
+      readonly prefix: string;
+    };
   }
 }
 

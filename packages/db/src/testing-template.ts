@@ -56,13 +56,24 @@ export async function onServer<Result>(
 }
 
 /** Where the migrations of this checkout stand. */
-export const MIGRATIONS_DIRECTORY = join(import.meta.dirname, '..', '..', '..', 'prisma', 'migrations');
+export const MIGRATIONS_DIRECTORY = join(
+  import.meta.dirname,
+  '..',
+  '..',
+  '..',
+  'prisma',
+  'migrations',
+);
 
 /** Changes with everything that a migrated database depends on. */
 function templateName(): string {
   const hash = createHash('sha256').update(JSON.stringify([TEST_QUEUES, GRAPHILE_MIGRATION]));
-  for (const file of readdirSync(MIGRATIONS_DIRECTORY, { recursive: true, encoding: 'utf8' }).sort()) {
-    if (file.endsWith('.sql')) hash.update(file).update(readFileSync(join(MIGRATIONS_DIRECTORY, file)));
+  for (const file of readdirSync(MIGRATIONS_DIRECTORY, {
+    recursive: true,
+    encoding: 'utf8',
+  }).sort()) {
+    if (file.endsWith('.sql'))
+      hash.update(file).update(readFileSync(join(MIGRATIONS_DIRECTORY, file)));
   }
   return TEMPLATE_PREFIX + hash.digest('hex').slice(0, 16);
 }
@@ -113,7 +124,9 @@ export async function cloneDatabase(
   { template, prefix }: { template: string; prefix: string },
 ): Promise<string> {
   const name = prefix + randomBytes(5).toString('hex');
-  await onServer(serverUrl, (client) => client.query(`create database ${name} template ${template}`));
+  await onServer(serverUrl, (client) =>
+    client.query(`create database ${name} template ${template}`),
+  );
   return name;
 }
 
