@@ -1,5 +1,6 @@
 import { migrationsPending } from '@millrace/db/migrations-pending';
 import { createPool } from '@millrace/db/pool';
+import { currentExecution } from '@millrace/jobs/engine/execute-run';
 import { startWorker } from '@millrace/jobs/engine/worker';
 import { workerRegistry } from '@millrace/jobs/registry/worker-registry';
 import { pino } from 'pino';
@@ -35,7 +36,6 @@ async function main(): Promise<void> {
     queues,
     log,
     version: packageJson.version,
-    stopTimeoutMs: env.STOP_TIMEOUT_MS,
   });
   let stopping = false;
   const health = await startHealthServer(env.HEALTH_PORT, async () => {
@@ -48,19 +48,30 @@ async function main(): Promise<void> {
       ? { ready: false, detail: `migrations pending: ${names.join(', ')}` }
       : { ready: true, detail: 'ok' };
   });
-  log.info({ workerId: worker.id, queues }, 'worker ready');
+  log.info({ workerId: worker.id(), queues }, 'worker ready');
 
-  const stop = async (why: string): Promise<void> => {
+  const stop = async (why: string, { exitCode = 0, timeoutMs = env.STOP_TIMEOUT_MS } = {}): Promise<void> => {
     if (stopping) return;
     stopping = true;
     log.info({ why, running: worker.running() }, 'worker stopping');
-    await worker.stop();
+    await worker.stop({ timeoutMs });
     health.close();
     await checks.end();
     log.info('worker stopped');
     // A handler that ignores its signal must not outlive the hand-back of its run.
-    process.exit(0);
+    process.exit(exitCode);
   };
+  const escaped = (error: unknown): void => {
+    const execution = currentExecution();
+    if (execution) {
+      execution.crash(error);
+      return;
+    }
+    log.fatal({ err: error }, 'an error escaped; the worker hands its runs back and ends');
+    void stop('an error escaped', { exitCode: 1, timeoutMs: 0 });
+  };
+  process.on('uncaughtException', escaped);
+  process.on('unhandledRejection', escaped);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => void stop(signal));
   }

@@ -2,6 +2,18 @@
 export const migrations = [
   {
     name: '0001_core',
-    checksum: '2e70d171f11c0d52bc11ba5fdde108e79cc04cc791eb9afd1e4abf3984923715',
+    checksum: '11c794ab23c3b7f759980093ff12bc41e15844d098ef29da4a8d1aea105d8bbc',
+  },
+  {
+    name: '0002_scheduler',
+    checksum: '451f170bc439d039714055c2845736384912b69aa257dc48a15238d4f1c4a4f3',
+  },
+  {
+    name: '0003_leases',
+    checksum: 'ce7fe2b55400eaf7dfbeac346ee83e5068f9ec226971e29bb4cfd8ad976d9251',
+  },
+  {
+    name: '0004_invariants',
+    checksum: '8667615153d5b01cd47bf1e6a52c54921ea921be37b62ddd0a0b02859295accc',
   },
 ] as const;

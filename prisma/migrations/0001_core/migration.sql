@@ -39,6 +39,11 @@ create table millrace.runs (
   max_attempts smallint not null check (max_attempts between 1 and 1000),
   worker_id uuid,
   lease_until timestamptz,
+  -- How many workers were lost while they executed it.
+  losses smallint not null default 0 check (losses >= 0),
+  -- At most one exclusive run of a definition runs at a time, the next one waits.
+  exclusive boolean not null default false,
+  cancel_requested_at timestamptz,
   args jsonb,
   context jsonb not null default '{}',
   tags text[] not null default '{}',
@@ -67,6 +72,7 @@ create index runs_live on millrace.runs (queue, id) where finished_at is null;
 create index runs_by_definition on millrace.runs (definition, id);
 create index runs_triggered_live on millrace.runs (definition, id)
   where finished_at is null and trigger in ('schedule', 'scheduler', 'manual');
+create index runs_exclusive_live on millrace.runs (definition, id) where finished_at is null and exclusive;
 create unique index runs_one_live_per_dedupe_key on millrace.runs (definition, dedupe_key)
   where dedupe_key is not null and finished_at is null;
 create unique index runs_one_live_inline on millrace.runs (definition)
@@ -185,6 +191,9 @@ begin
          more = case when new.queue is null then (new.result ->> 'more')::boolean end,
          finished_at = new.finished_at
    where run_id = new.id;
+  if new.finished_at is not null then
+    perform pg_notify('millrace', json_build_object('done', new.id)::text);
+  end if;
   return null;
 end $$;
 
@@ -254,12 +263,13 @@ create type millrace.run_request as (
   dedupe_key text,
   tags text[],
   context jsonb,
-  slot timestamptz
+  slot timestamptz,
+  exclusive boolean
 );
 
 -- Inserts runs and their tickets. requests: an array of objects with the fields
 --   definition, args, queue, maxAttempts (required); priority, runAt, delayMs, trigger, dedupeKey,
---   tags, context, slot.
+--   tags, context, slot, exclusive.
 -- Answers one row per request, in any order: its position (from 1), the run, and whether the run was
 -- there already (same definition and dedupe key, not finished).
 create function millrace.enqueue_runs(requests jsonb)
@@ -276,14 +286,14 @@ begin
            coalesce(r.priority, 0), r."maxAttempts",
            coalesce(r."runAt", clock_timestamp() + coalesce(r."delayMs", 0) * interval '1 millisecond'),
            coalesce(r.trigger, 'app'), r."dedupeKey", coalesce(r.tags, '{}'), coalesce(r.context, '{}'),
-           r.slot)::millrace.run_request order by r.ordinal)
+           r.slot, coalesce(r.exclusive, false))::millrace.run_request order by r.ordinal)
     into pending
     from rows from (jsonb_to_recordset(requests) as (
            definition text, args jsonb, queue text, priority smallint, "maxAttempts" smallint,
            "runAt" timestamptz, "delayMs" bigint, trigger text, "dedupeKey" text, tags text[],
-           context jsonb, slot timestamptz)) with ordinality
+           context jsonb, slot timestamptz, exclusive boolean)) with ordinality
          as r (definition, args, queue, priority, "maxAttempts", "runAt", "delayMs", trigger, "dedupeKey",
-               tags, context, slot, ordinal);
+               tags, context, slot, exclusive, ordinal);
 
   if exists (select from unnest(pending) p where p.definition !~ '^[a-z][a-z0-9_.]{1,62}$') then
     raise exception 'a definition has 2 to 63 of a-z, 0-9, "_" and ".", starting with a letter'
@@ -324,9 +334,10 @@ begin
         inserted as (
           insert into millrace.runs as r (
             id, definition, queue, state, trigger, priority, run_at, ticket, max_attempts, args,
-            context, tags, slot, dedupe_key)
+            context, tags, slot, dedupe_key, exclusive)
           select x.id, x.definition, x.queue, 'queued', x.trigger, x.priority, x.run_at, t.ticket,
-                 x.max_attempts, x.args, x.context, x.tags, x.slot, x.dedupe_key
+                 x.max_attempts, x.args, x.context, x.tags, x.slot, x.dedupe_key,
+                 x.exclusive
             from request x join ticket t on t.id = x.id
           on conflict (definition, dedupe_key) where dedupe_key is not null and finished_at is null
           do nothing
@@ -358,176 +369,3 @@ language sql volatile as $$
   select e.run_id from millrace.enqueue_runs(jsonb_build_array(p_options || jsonb_build_object(
     'definition', p_definition, 'args', p_args, 'queue', p_queue, 'maxAttempts', p_max_attempts))) e
 $$;
-
------------------------------------------------------------------------------------------ triggers
-
--- What the scheduler's POST does for queued definitions, several at a time. requests: as for
--- enqueue_runs, and idempotencyKey. Triggers of one definition are serialised by an advisory lock,
--- so that concurrent repeats meet one decision.
-create function millrace.trigger_runs(requests jsonb)
-returns table (ordinal integer, run_id uuid, replayed boolean, state text, run_at timestamptz)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
-as $$
-declare
-  request record;
-  found_id uuid;
-  found_outcome text;
-  is_replay boolean;
-begin
-  perform pg_advisory_xact_lock(hashtextextended('millrace.trigger ' || d.definition, 0))
-     from (select distinct e ->> 'definition' as definition from jsonb_array_elements(requests) e order by 1) d;
-
-  for request in
-    select e.value as body, e.ordinality::integer as n, e.value ->> 'definition' as definition,
-           e.value ->> 'idempotencyKey' as key
-      from jsonb_array_elements(requests) with ordinality e order by e.ordinality
-  loop
-    if request.key is not null then
-      select j.run_id, j.outcome into found_id, found_outcome from millrace.scheduler_jobs j
-       where j.definition = request.definition and j.idempotency_key = request.key;
-    else
-      select r.id, null into found_id, found_outcome from millrace.runs r
-       where r.definition = request.definition and r.trigger = 'scheduler' and r.finished_at is null
-       order by r.id desc limit 1;
-    end if;
-
-    is_replay := found_id is not null;
-    if not is_replay then
-      select e.run_id into found_id
-        from millrace.enqueue_runs(jsonb_build_array(request.body || '{"trigger": "scheduler"}')) e;
-      insert into millrace.scheduler_jobs (run_id, definition, idempotency_key)
-      values (found_id, request.definition, request.key);
-    end if;
-
-    return query
-      select request.n, found_id, is_replay, coalesce(r.state, found_outcome), r.run_at
-        from (select) one left join millrace.runs r on r.id = found_id;
-  end loop;
-end $$;
-
--- Opens a call of an inline definition. Answers with a run to execute now (started), the count of an
--- earlier success with the same key (replayed), or the run that is being executed (running). A run
--- whose lease has ended is closed first. The key is bound to the run only when it succeeds.
-create function millrace.start_inline(
-  p_definition text, p_key text, p_slot timestamptz, p_context jsonb, p_worker uuid, p_lease_ms integer
-) returns table (verdict text, run_id uuid, count integer, more boolean)
-language plpgsql security definer set search_path = pg_catalog, pg_temp
-as $$
-declare
-  live millrace.runs;
-  new_id uuid := millrace.uuid_v7();
-begin
-  perform pg_advisory_xact_lock(hashtextextended('millrace.trigger ' || p_definition, 0));
-
-  if p_key is not null then
-    return query
-      select 'replayed', j.run_id, j.count, j.more from millrace.scheduler_jobs j
-       where j.definition = p_definition and j.idempotency_key = p_key;
-    if found then
-      return;
-    end if;
-  end if;
-
-  select * into live from millrace.runs r
-   where r.definition = p_definition and r.queue is null and r.finished_at is null;
-  if live.id is not null and live.lease_until >= clock_timestamp() then
-    return query select 'running', live.id, null::integer, null::boolean;
-    return;
-  end if;
-  if live.id is not null then
-    perform millrace.finish_inline(live.id, live.worker_id, 'lost', null, null, null);
-  end if;
-
-  insert into millrace.runs (
-    id, definition, queue, state, trigger, run_at, execution, attempt, max_attempts, worker_id,
-    lease_until, context, slot, started_at)
-  values (
-    new_id, p_definition, null, 'running', 'scheduler', clock_timestamp(), 1, 1, 1, p_worker,
-    clock_timestamp() + p_lease_ms * interval '1 millisecond', p_context, p_slot, clock_timestamp());
-  insert into millrace.scheduler_jobs (run_id, definition) values (new_id, p_definition);
-  return query select 'started', new_id, null::integer, null::boolean;
-end $$;
-
--- Closes it, if that worker still holds it: false when it was too late.
-create function millrace.finish_inline(
-  p_run uuid, p_worker uuid, p_outcome text, p_error jsonb, p_result jsonb, p_key text
-) returns boolean
-language plpgsql security definer set search_path = pg_catalog, pg_temp
-as $$
-declare
-  ended millrace.runs;
-begin
-  update millrace.runs r
-     set state = case when p_outcome = 'succeeded' then 'succeeded' else 'failed' end,
-         end_code = case p_outcome when 'succeeded' then null when 'timed_out' then 'timed_out'
-                                   else 'attempts_exhausted' end,
-         worker_id = null, lease_until = null, result = p_result, finished_at = clock_timestamp()
-   where r.id = p_run and r.worker_id = p_worker and r.state = 'running' and r.queue is null
-  returning r.* into ended;
-  if not found then
-    return false;
-  end if;
-  insert into millrace.executions
-    (run_id, execution, charged, outcome, worker_id, waited_ms, started_at, finished_at, error)
-  values (p_run, ended.execution, true, p_outcome, p_worker, 0, ended.started_at, ended.finished_at, p_error);
-  if p_outcome = 'succeeded' and p_key is not null then
-    update millrace.scheduler_jobs set idempotency_key = p_key where scheduler_jobs.run_id = p_run;
-  end if;
-  return true;
-end $$;
-
---------------------------------------------------------------------------------------- invariants
-
--- Empty while the records hold together. Looked at after every database test, by the chaos checker
--- and by doctor.
-create view millrace.invariant_violations as
-  select 'history_is_complete' as invariant, r.id as run_id,
-         format('state %s, execution %s, but %s ended executions up to %s',
-                r.state, r.execution, count(e.*), max(e.execution)) as detail
-    from millrace.runs r left join millrace.executions e on e.run_id = r.id
-   group by r.id
-  having count(e.*) <> r.execution - (r.state = 'running')::integer
-      or coalesce(max(e.execution), 0) <> r.execution - (r.state = 'running')::integer
-  union all
-  select 'attempts_are_charged_executions', r.id,
-         format('attempt %s, but %s charged executions', r.attempt, count(e.*))
-    from millrace.runs r left join millrace.executions e on e.run_id = r.id and e.charged
-   group by r.id
-  having count(e.*) <> r.attempt - (r.state = 'running')::integer
-  union all
-  select 'finished_is_final', r.id, format('state %s with ticket %s, worker %s', r.state, r.ticket, r.worker_id)
-    from millrace.runs r
-   where (r.state in ('succeeded', 'failed', 'cancelled'))
-     and (r.finished_at is null or r.ticket is not null or r.worker_id is not null
-          or exists (select from millrace.executions e
-                      where e.run_id = r.id and e.finished_at > r.finished_at + interval '1 second'))
-  union all
-  select 'one_run_per_slot', (array_agg(r.id))[1], format('%s runs of %s for slot %s', count(*), r.definition, r.slot)
-    from millrace.runs r where r.trigger = 'schedule' and r.slot is not null
-   group by r.definition, r.slot having count(*) > 1
-  union all
-  select 'one_live_run_per_dedupe_key', (array_agg(r.id))[1], format('%s live runs of %s', count(*), r.definition)
-    from millrace.runs r where r.dedupe_key is not null and r.finished_at is null
-   group by r.definition, r.dedupe_key having count(*) > 1
-  union all
-  select 'one_job_per_idempotency_key', (array_agg(j.run_id))[1], format('%s jobs of %s', count(*), j.definition)
-    from millrace.scheduler_jobs j where j.idempotency_key is not null
-   group by j.definition, j.idempotency_key having count(*) > 1
-  union all
-  select 'live_run_has_its_ticket', r.id, format('state %s in queue %s waits for ticket %s', r.state, r.queue, r.ticket)
-    from millrace.runs r left join millrace.tickets() t on t.queue = r.queue and t.ticket = r.ticket
-   where r.queue is not null and r.state in ('queued', 'retrying') and t.ticket is null
-  union all
-  select 'running_run_has_a_live_worker', r.id, format('worker %s is not there', r.worker_id)
-    from millrace.runs r
-   where r.state = 'running'
-     and case when r.queue is null then r.lease_until < now()
-              else not exists (select from millrace.workers w where w.id = r.worker_id) end
-  union all
-  select 'execution_belongs_to_a_run', e.run_id, format('execution %s of no run', e.execution)
-    from millrace.executions e where not exists (select from millrace.runs r where r.id = e.run_id)
-  union all
-  select 'scheduler_job_knows_the_outcome', r.id, format('run is %s, answer says %s', r.state, j.outcome)
-    from millrace.scheduler_jobs j join millrace.runs r on r.id = j.run_id
-   where (r.finished_at is not null and j.outcome is distinct from r.state)
-      or (r.finished_at is null and j.outcome is not null);

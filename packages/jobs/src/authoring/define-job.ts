@@ -4,6 +4,7 @@ import {
   DEFINITION_NAME,
   type JobClock,
   type JobDefinition,
+  type OverlapPolicy,
   type RetryPolicy,
 } from '../contract/definition.ts';
 import { type Duration, durationMs } from '../contract/duration.ts';
@@ -17,6 +18,8 @@ interface CommonJobOptions<Name extends string, Args extends z.ZodType> {
   /** Schema of the arguments. They are checked when a run is enqueued and again when it starts. */
   args: Args;
   clock?: JobClock;
+  /** `coalesce` unless given. */
+  overlap?: OverlapPolicy;
   /** Of one attempt: 1 s to 24 h, 5 minutes unless given. */
   timeout?: Duration;
   /** 1 to 100, 3 unless given. */
@@ -61,6 +64,7 @@ export function defineJob<const Name extends string, Args extends z.ZodType>(
     args: options.args,
     newArgs: options.newArgs,
     clock: options.clock ?? 'none',
+    overlap: options.overlap ?? 'coalesce',
     timeoutMs: durationMs(options.timeout ?? '5m'),
     maxAttempts: options.maxAttempts ?? 3,
     queue: options.queue ?? 'default',

@@ -9,6 +9,13 @@ export const DEFINITION_NAME = /^[a-z][a-z0-9_.]{1,62}$/;
  */
 export type JobClock = 'builtin' | 'kestra' | 'none';
 
+/**
+ * What a clock or a person starting a run meets when one of the same definition has not finished:
+ * `coalesce` joins the one that waits (one runs, one waits), `skip` starts nothing, `allow` starts
+ * another beside it. Runs enqueued by application code and events never mind each other.
+ */
+export type OverlapPolicy = 'coalesce' | 'skip' | 'allow';
+
 /** Exponential back-off between attempts; see `engine/retry-policy.ts`. */
 export interface RetryPolicy {
   readonly firstDelayMs: number;
@@ -30,6 +37,7 @@ export interface JobDefinition<
   /** Arguments for triggers that bring none. */
   readonly newArgs: ((trigger: { slot: Date | null }) => z.input<Args>) | undefined;
   readonly clock: JobClock;
+  readonly overlap: OverlapPolicy;
   readonly timeoutMs: number;
   readonly maxAttempts: number;
   readonly queue: string;

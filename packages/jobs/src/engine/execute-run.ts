@@ -1,3 +1,5 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
 import type { Db } from '@millrace/db/client';
 import type { Logger } from 'pino';
 
@@ -7,6 +9,7 @@ import { fatal } from '../authoring/outcome.ts';
 import type { ErasedHandler } from '../authoring/registry.ts';
 import type { JobDefinition } from '../contract/definition.ts';
 import type { Settled } from './decide-ending.ts';
+import { toError } from './describe-error.ts';
 import type { ClaimedRun } from './sql/claim-runs.ts';
 
 /** How long a handler may take to end after its signal fired, before its run ends without it. */
@@ -26,6 +29,19 @@ export interface RunningExecution {
   /** When the handler really ended: later than `settled` if it ignores its signal. Never rejects. */
   readonly strand: Promise<unknown>;
   abort(reason: AbortReason): void;
+  /** Ends it now with an error that its handler let escape (a timer's callback, a forgotten promise). */
+  crash(error: unknown): void;
+}
+
+/** The execution to which the running code belongs. */
+const current = new AsyncLocalStorage<RunningExecution>();
+
+/**
+ * The execution whose code let this error escape, or undefined when it came from elsewhere. To be
+ * called in the process's `uncaughtException` and `unhandledRejection` handlers.
+ */
+export function currentExecution(): RunningExecution | undefined {
+  return current.getStore();
 }
 
 /** Starts the handler of a claimed run with its timeout. */
@@ -36,13 +52,25 @@ export function startExecution(
   tools: ExecutionTools,
 ): RunningExecution {
   const controller = new AbortController();
-  const strand = callHandler(claimed, definition, loadHandler, controller.signal, tools);
-  return {
+  const crashed = Promise.withResolvers<Settled>();
+  const started = Promise.withResolvers<Settled>();
+  const execution: RunningExecution = {
     claimed,
-    settled: settleOrAbort(strand, controller, definition.timeoutMs),
-    strand,
+    settled: Promise.race([
+      settleOrAbort(started.promise, controller, definition.timeoutMs),
+      crashed.promise,
+    ]),
+    strand: started.promise,
     abort: (reason) => controller.abort(new RunAborted(reason)),
+    crash(error) {
+      crashed.resolve({ how: 'threw', error });
+      controller.abort(toError(error));
+    },
   };
+  current.run(execution, () => {
+    started.resolve(callHandler(claimed, definition, loadHandler, controller.signal, tools));
+  });
+  return execution;
 }
 
 async function callHandler(

@@ -74,7 +74,8 @@ export function createSingleFlightWriter<Item, Result>(
     });
 }
 
-const RETRYABLE_SQLSTATES = new Set(['40001', '40P01', '55P03', '53300', '57P01', '57P02', '57P03']);
+/** Serialisation failure, deadlock, lock timeout, statement timeout. */
+const RETRYABLE_SQLSTATES = new Set(['40001', '40P01', '55P03', '57014']);
 const CONNECTION_ERRNOS = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT']);
 
 /** Whether the connection failed, so that it is unknown whether the statement took effect. */
@@ -83,7 +84,7 @@ export function isConnectionError(error: unknown): boolean {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   if (code.startsWith('08') || code.startsWith('57P') || code === '53300') return true;
   if (CONNECTION_ERRNOS.has(code)) return true;
-  return /connection (terminated|timeout|ended)|timeout exceeded when trying to connect/i.test(
+  return /connection (terminated|timeout|ended|error)|not queryable|read timeout|timeout exceeded when trying to connect/i.test(
     error.message,
   );
 }

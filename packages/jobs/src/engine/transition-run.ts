@@ -4,7 +4,7 @@ import type pg from 'pg';
 import type { Ending } from './decide-ending.ts';
 import type { ErrorDescription } from './describe-error.ts';
 import { createSingleFlightWriter, isTransientError } from './single-flight-writer.ts';
-import { type ClaimedRun, claimRuns, recoverClaims } from './sql/claim-runs.ts';
+import { claimExclusive, type ClaimedRun, claimRuns, recoverClaims } from './sql/claim-runs.ts';
 import { endedExecutions, finishExecutions } from './sql/finish-executions.ts';
 import { renewTickets } from './sql/renew-tickets.ts';
 
@@ -23,7 +23,10 @@ export interface EndedExecution {
 
 /** The only writer of a run's state in a worker process. Every method may be called concurrently. */
 export interface RunTransitions {
-  /** `queued | retrying → running`; null when the ticket is stale or this worker cannot run it. */
+  /**
+   * `queued | retrying → running`; null when the ticket is stale, this worker cannot run the run, or
+   * another run of its definition is running and both are exclusive.
+   */
   claim(delivery: Delivery): Promise<ClaimedRun | null>;
   /** `running → ` the ending's state; false when this worker had lost the run. */
   finish(ended: EndedExecution): Promise<boolean>;
@@ -36,8 +39,8 @@ interface TransitionOptions {
   readonly workerId: string;
   readonly definitions: readonly string[];
   readonly log: Logger;
-  /** How long a failing write is repeated before its caller learns of it. */
-  readonly retryForMs: number;
+  /** Whether this worker still holds its lease: without it, a failing write is given up. */
+  readonly holdsLease: () => boolean;
 }
 
 const MAX_BATCH = 500;
@@ -45,8 +48,10 @@ const MAX_BATCH = 500;
 export function createRunTransitions(options: TransitionOptions): RunTransitions {
   const { pool, workerId, log } = options;
 
+  // A claim or an ending whose answer was lost may have been written: only a repetition can tell, so
+  // it goes on until the database answers or the lease is gone.
   const mayRetry = (error: unknown, failingForMs: number): boolean => {
-    const again = isTransientError(error) && failingForMs < options.retryForMs;
+    const again = isTransientError(error) && options.holdsLease();
     if (again) log.warn({ err: error, failingForMs }, 'a write failed; it is repeated');
     return again;
   };
@@ -69,6 +74,23 @@ export function createRunTransitions(options: TransitionOptions): RunTransitions
       if (retry) take((await pool.query<ClaimedRun>({ ...recoverClaims, values })).rows);
       take((await pool.query<ClaimedRun>({ ...claimRuns, values })).rows);
       return deliveries.map(({ runId, ticket }) => claimed.get(`${runId} ${ticket}`) ?? null);
+    },
+  });
+
+  const claimAlone = createSingleFlightWriter<Delivery, ClaimedRun | null>({
+    maxBatch: 1,
+    mayRetry,
+    async send([delivery], retry) {
+      if (!delivery) return [];
+      const { runId, ticket } = delivery;
+      if (retry) {
+        const values = [[runId], [ticket], workerId, options.definitions];
+        const { rows } = await pool.query<ClaimedRun>({ ...recoverClaims, values });
+        if (rows[0]) return [rows[0]];
+      }
+      const values = [runId, ticket, workerId, options.definitions];
+      const { rows } = await pool.query<ClaimedRun>({ ...claimExclusive, values });
+      return [rows[0] ?? null];
     },
   });
 
@@ -110,7 +132,7 @@ export function createRunTransitions(options: TransitionOptions): RunTransitions
   });
 
   return {
-    claim,
+    claim: async (delivery) => (await claim(delivery)) ?? claimAlone(delivery),
     finish,
     renew: (delivery, delayMs) => renew({ ...delivery, delayMs }),
   };

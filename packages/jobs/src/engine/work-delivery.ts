@@ -5,14 +5,16 @@ import type { JobDefinition } from '../contract/definition.ts';
 import type { QueueSettings } from '../contract/queue.ts';
 import { decideEnding, type Ending, type Settled } from './decide-ending.ts';
 import { describeError, type ErrorDescription } from './describe-error.ts';
+import type { ExecutionGate } from './execution-gate.ts';
 import { type ExecutionTools, type RunningExecution, startExecution } from './execute-run.ts';
 import { scrubDeep, secretsIn } from './scrub.ts';
 import { Semaphore } from './semaphore.ts';
 import type { ClaimedRun } from './sql/claim-runs.ts';
 import type { Delivery, RunTransitions } from './transition-run.ts';
 
-/** A run that this worker does not know goes back for another worker after this long. */
+/** A run that this worker may not claim goes back for another worker after this long. */
 const UNCLAIMED_DELAY_MS = 5_000;
+const LOSSES_UNTIL_ALONE = 2;
 const MAX_RESULT_LENGTH = 16_384;
 
 /** State that the queue runners of one worker process share. */
@@ -22,6 +24,7 @@ export interface WorkFloor {
   readonly tools: ExecutionTools;
   readonly log: Logger;
   readonly executions: Set<RunningExecution>;
+  readonly gate: ExecutionGate;
   /** Set at shutdown: what was delivered but not started goes back. */
   stopping: boolean;
 }
@@ -45,13 +48,19 @@ export function createDeliveryWork(
       throw new Error(`a run of ${claimed.definition} was claimed, which this worker does not know`);
     }
     await strands.acquire();
-    if (floor.stopping) {
+    // What has lost two workers may be what killed them: nobody else shall go down with it.
+    await floor.gate.enter(claimed.losses >= LOSSES_UNTIL_ALONE);
+    const leave = (): void => {
+      floor.gate.leave();
       strands.release();
+    };
+    if (floor.stopping) {
+      leave();
       return null;
     }
     const execution = startExecution(claimed, definition, () => loadHandler(definition.name), floor.tools);
     floor.executions.add(execution);
-    void execution.strand.then(() => strands.release());
+    void execution.strand.then(leave);
     try {
       return await execution.settled;
     } finally {
@@ -96,7 +105,13 @@ export async function endExecution(
   const error = settled ? endingError(settled, ending, claimed) : null;
   const result = settled ? endingResult(settled, ending, claimed, floor.log) : null;
 
-  const written = await floor.transitions.finish({ claimed, ending, error, result });
+  const written = await floor.transitions.finish({ claimed, ending, error, result }).catch(
+    (refusal: unknown) => {
+      // What the database will not store must not keep the run from ending.
+      floor.log.error({ err: refusal, runId: claimed.id }, 'an ending was refused; it is written bare');
+      return floor.transitions.finish({ claimed, ending, error: null, result: null });
+    },
+  );
   const about = {
     runId: claimed.id,
     definition: claimed.definition,

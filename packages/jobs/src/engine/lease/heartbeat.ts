@@ -3,10 +3,15 @@ import type { Logger } from 'pino';
 
 import { renewWorker } from '../sql/workers.ts';
 
+/** A worker whose lease has not been renewed for this long is lost. */
+export const LEASE_MS = 15_000;
 const HEARTBEAT_MS = 2_000;
 
 export interface Heartbeat {
+  /** When the database last took it. */
   readonly last: () => Date;
+  /** For how long it has been taken without a gap, in milliseconds. */
+  readonly steadyForMs: () => number;
   stop(): void;
 }
 
@@ -15,21 +20,33 @@ interface HeartbeatOptions {
   readonly workerId: string;
   readonly poolIds: () => readonly string[];
   readonly log: Logger;
+  /** Called once, when the worker finds that it has been declared lost. */
+  readonly onLost: () => void;
 }
 
-/** Renews the worker's row every two seconds, with the graphile pools it owns. */
-export function startHeartbeat({ pool, workerId, poolIds, log }: HeartbeatOptions): Heartbeat {
+/** Renews the worker's lease every two seconds, with the graphile pools it owns. */
+export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
+  const { pool, workerId, poolIds, log } = options;
   let last = new Date();
+  let steadySince = Date.now();
   let beating = false;
+  let lost = false;
 
   async function beat(): Promise<void> {
-    if (beating) return;
+    if (beating || lost) return;
     beating = true;
     try {
-      await pool.query({ ...renewWorker, values: [workerId, poolIds()] });
-      last = new Date();
+      const { rowCount } = await pool.query({ ...renewWorker, values: [workerId, poolIds()] });
+      const now = Date.now();
+      if (now - last.getTime() > HEARTBEAT_MS * 3) steadySince = now;
+      last = new Date(now);
+      if (rowCount === 0) {
+        lost = true;
+        options.onLost();
+      }
     } catch (error) {
       log.warn({ err: error }, 'heartbeat failed');
+      steadySince = Date.now();
     } finally {
       beating = false;
     }
@@ -37,5 +54,12 @@ export function startHeartbeat({ pool, workerId, poolIds, log }: HeartbeatOption
 
   void beat();
   const timer = setInterval(() => void beat(), HEARTBEAT_MS);
-  return { last: () => last, stop: () => clearInterval(timer) };
+  return {
+    last: () => last,
+    steadyForMs: () => Date.now() - steadySince,
+    stop: () => {
+      lost = true;
+      clearInterval(timer);
+    },
+  };
 }

@@ -1,6 +1,13 @@
 import { EventEmitter } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 
-import { Logger as GraphileLogger, run, type Runner, type WorkerEvents } from 'graphile-worker';
+import {
+  Logger as GraphileLogger,
+  run,
+  type Runner,
+  type RunnerOptions,
+  type WorkerEvents,
+} from 'graphile-worker';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 
@@ -10,8 +17,8 @@ import type { Delivery } from '../transition-run.ts';
 /** One graphile-worker pool: it delivers the tickets of one queue to `work`. */
 export interface QueueRunner {
   readonly queue: string;
-  /** Ids under which graphile-worker locks tickets, this runner's past ones included. */
-  readonly poolIds: readonly string[];
+  /** The id under which graphile-worker locks its tickets; those of a broken pool become free. */
+  readonly poolIds: () => readonly string[];
   /** Fetches no more; resolves when every delivery has been worked on. */
   stop(): Promise<void>;
 }
@@ -29,26 +36,65 @@ interface QueueRunnerOptions {
   readonly work: (delivery: Delivery) => Promise<void>;
 }
 
+const MAX_BACKOFF_MS = 2_000;
+
 /** Connections that {@link startQueueRunner} needs: slots, or a fetch and a completion when batched. */
 export function runnerConnections({ concurrency, prefetch }: QueueSettings): number {
   return (prefetch > 0 ? 2 : concurrency) + 2;
 }
 
+/** Starts delivering. A pool that breaks is replaced at once; what it was working on goes on. */
 export async function startQueueRunner(options: QueueRunnerOptions): Promise<QueueRunner> {
-  const { queue, settings, log } = options;
-  const slots = settings.concurrency + settings.prefetch;
-  const poolIds: string[] = [];
-  const events: WorkerEvents = new EventEmitter();
-  // Each of graphile's workers and helpers adds listeners of its own.
-  events.setMaxListeners(0);
-  events.on('pool:create', ({ workerPool }) => poolIds.push(workerPool.id));
+  const runners = new Set<Runner>();
+  let livePoolId: string | undefined;
+  let stopping = false;
 
-  const runner: Runner = await run({
+  async function start(): Promise<void> {
+    const events: WorkerEvents = new EventEmitter();
+    // Each of graphile's workers and helpers adds listeners of its own.
+    events.setMaxListeners(0);
+    events.on('pool:create', ({ workerPool }) => (livePoolId = workerPool.id));
+    events.on('pool:fatalError', ({ error }) => {
+      options.log.error({ err: error, queue: options.queue }, 'a graphile pool broke; it is replaced');
+      if (!stopping) void restart();
+    });
+    const runner = await run(runnerOptions(options, events));
+    runners.add(runner);
+    // Its reason has been told by the event; it resolves or rejects when its last delivery has ended.
+    void runner.promise.catch(() => undefined).then(() => runners.delete(runner));
+  }
+
+  async function restart(): Promise<void> {
+    for (let failures = 0; !stopping; failures++) {
+      await sleep(Math.min(MAX_BACKOFF_MS, 100 * 2 ** failures), undefined, { ref: false });
+      try {
+        return await start();
+      } catch (error) {
+        options.log.warn({ err: error, queue: options.queue }, 'a graphile pool cannot start');
+      }
+    }
+  }
+
+  await start();
+  return {
+    queue: options.queue,
+    poolIds: () => (livePoolId === undefined ? [] : [livePoolId]),
+    async stop() {
+      stopping = true;
+      await Promise.allSettled([...runners].map((runner) => runner.stop()));
+    },
+  };
+}
+
+function runnerOptions(options: QueueRunnerOptions, events: WorkerEvents): RunnerOptions {
+  const { concurrency, prefetch } = options.settings;
+  const slots = concurrency + prefetch;
+  return {
     pgPool: options.pool,
-    schema: `gw_${queue}`,
+    schema: `gw_${options.queue}`,
     noHandleSignals: true,
     events,
-    logger: graphileLogger(log),
+    logger: graphileLogger(options.log),
     taskList: {
       run: (payload, { job }) => options.work({ runId: runIdOf(payload), ticket: job.id }),
     },
@@ -56,19 +102,12 @@ export async function startQueueRunner(options: QueueRunnerOptions): Promise<Que
       worker: {
         concurrentJobs: slots,
         pollInterval: options.pollIntervalMs,
-        ...(settings.prefetch > 0 && { localQueue: { size: slots + 1 } }),
+        ...(prefetch > 0 && { localQueue: { size: slots + 1 } }),
         completeJobBatchDelay: 0,
         failJobBatchDelay: 0,
         // Our own stop timeout decides; graphile's would spend tickets.
         gracefulShutdownAbortTimeout: 2_147_483_647,
       },
-    },
-  });
-  return {
-    queue,
-    poolIds,
-    async stop() {
-      await runner.stop();
     },
   };
 }
@@ -83,6 +122,7 @@ function runIdOf(payload: unknown): string {
 /** graphile-worker's messages: its routine ones are debug, its errors are warnings (we judge runs). */
 function graphileLogger(log: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, message) => {
+    if (message.includes('maxPoolSize')) return; // see runnerConnections
     if (level === 'error' || level === 'warning') log.warn({ from: 'graphile-worker' }, message);
     else log.debug({ from: 'graphile-worker' }, message);
   });

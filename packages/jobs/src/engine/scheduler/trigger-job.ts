@@ -65,6 +65,7 @@ export function createTriggerJob(
         queue: definition.queue,
         priority: definition.priority,
         maxAttempts: definition.maxAttempts,
+        overlap: definition.overlap,
         idempotencyKey,
         slot,
         context,

@@ -1,7 +1,8 @@
 /**
  * Ends executions: the run's next state, the history row and, for a run that waits again, its new
  * ticket, in one statement. Fenced by run, ticket, execution and worker: a late write of a worker
- * that lost the run changes nothing and is missing in the count.
+ * that lost the run changes nothing and is missing in the count. A run that would wait again but whose
+ * cancel was asked for ends as cancelled.
  * Arrays of the same order, sorted by run id: $1 run, $2 ticket, $3 execution, $4 next state,
  * $5 outcome, $6 charged, $7 delay in milliseconds, $8 end code, $9 error, $10 result, $11 waited_ms;
  * $12 worker.
@@ -17,16 +18,19 @@ with ending as materialized (
 ),
 ended as (
   update millrace.runs r
-     set state = e.state,
+     set state = case when e.delay_ms is not null and r.cancel_requested_at is not null
+                      then 'cancelled' else e.state end,
          attempt = r.attempt - (not e.charged)::integer,
          worker_id = null,
-         end_code = e.end_code,
+         end_code = case when e.delay_ms is not null and r.cancel_requested_at is not null
+                         then 'cancelled' else e.end_code end,
          result = e.result,
-         finished_at = case when e.delay_ms is null then clock_timestamp() end,
+         finished_at = case when e.delay_ms is null or r.cancel_requested_at is not null
+                            then clock_timestamp() end,
          run_at = case when e.delay_ms is null then r.run_at
                        else clock_timestamp() + e.delay_ms * interval '1 millisecond' end,
-         ticket = case when e.delay_ms is null then null
-                       else millrace.create_ticket(
+         ticket = case when e.delay_ms is not null and r.cancel_requested_at is null
+                       then millrace.create_ticket(
                          r.queue, r.id, clock_timestamp() + e.delay_ms * interval '1 millisecond',
                          r.priority) end
     from ending e
