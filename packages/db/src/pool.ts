@@ -15,10 +15,9 @@ export interface PoolOptions {
   readonly log: PoolLog;
   /** Limit of one statement; none unless given. */
   readonly statementTimeoutMs?: number;
+  /** A caller learns within this time that no connection can be had; 3 s unless given. */
+  readonly connectTimeoutMs?: number;
 }
-
-/** A caller learns within this time that no connection can be had. */
-const CONNECT_TIMEOUT_MS = 3_000;
 
 /**
  * A pool of connections. A connection that breaks while idle is logged and replaced; statements that
@@ -29,7 +28,7 @@ export function createPool(options: PoolOptions): pg.Pool {
     connectionString: databaseUrl(options.connectionString),
     max: options.max,
     application_name: options.applicationName,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: options.connectTimeoutMs ?? 3_000,
     keepAlive: true,
     ...(options.statementTimeoutMs !== undefined && {
       statement_timeout: options.statementTimeoutMs,
@@ -37,20 +36,42 @@ export function createPool(options: PoolOptions): pg.Pool {
       query_timeout: options.statementTimeoutMs + 500,
     }),
   });
-  const report = (error: Error): void => {
-    options.log.warn({ err: error, pool: options.applicationName }, 'a database connection broke');
-  };
-  pool.on('error', report);
-  // While a connection is in use its errors do not reach the pool; unheard, they end the process.
-  pool.on('connect', (client) => client.on('error', report));
+  // Every connection reports its own break, in use or idle; unheard, it would end the process.
+  pool.on('connect', (client) => {
+    client.once('error', ({ message }: Error) => {
+      // Only the message: pg hangs the whole client on an error of an idle connection.
+      const about = { reason: message, pool: options.applicationName };
+      options.log.warn(about, 'a database connection broke');
+    });
+    client.on('error', () => undefined); // what follows the first
+  });
+  pool.on('error', () => undefined); // the idle ones again
   return pool;
 }
 
-/** The URL without Prisma's own parameters, which PostgreSQL would refuse. */
+/** The URL without Prisma's own parameters, which PostgreSQL would refuse. Throws when it is none. */
 export function databaseUrl(url: string): string {
-  const parsed = new URL(url);
+  const parsed = parse(url);
   for (const parameter of ['schema', 'connection_limit', 'pool_timeout', 'pgbouncer']) {
     parsed.searchParams.delete(parameter);
   }
   return parsed.toString();
+}
+
+/** Where it leads, for messages: host, port and database, never the user's password. */
+export function describeDatabase(url: string): string {
+  const { host, pathname, searchParams } = parse(url);
+  return `${searchParams.get('host') ?? host}${pathname}`;
+}
+
+function parse(url: string): URL {
+  // URL's own error would carry the whole text, password included.
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (parsed?.protocol !== 'postgres:' && parsed?.protocol !== 'postgresql:') {
+    throw new Error(
+      'The database URL must look like postgres://user:password@host:5432/database ' +
+        '(special characters of the password percent-encoded)',
+    );
+  }
+  return parsed;
 }

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { JobError } from '@millrace/jobs/contract/errors';
 import { isConnectionError } from '@millrace/jobs/engine/single-flight-writer';
 
+import { FailureLimit } from './failure-limit.ts';
 import { webServer, type WebServer } from './jobs.ts';
 import { problem } from './problem.ts';
 import { checkSchedulerCredential } from './scheduler-auth.ts';
@@ -15,6 +16,14 @@ export interface InternalRequest {
   readonly params: Readonly<Record<string, string | string[] | undefined>>;
 }
 
+/** Wrong secrets per minute: of one address, and of all (an address is easily made up). */
+const failures = new FailureLimit({ perAddress: 20, total: 600, windowMs: 60_000 });
+
+/** The client's address as Next.js or the proxy before it reports it. */
+function addressOf(request: Request): string {
+  return request.headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() ?? '';
+}
+
 type Handle = (call: InternalRequest) => Promise<Response>;
 type Method = 'GET' | 'POST';
 type Route = (
@@ -23,16 +32,12 @@ type Route = (
 ) => Promise<Response>;
 
 const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
-const ANSWER_WITHIN_MS = 4_700;
 
 /**
  * The only way to a route under `/internal`: request id, the scheduler's secret, the method, then the
  * handler; every error leaves as a problem document that tells no more than its code.
  */
-export function internalRoute(
-  methods: Partial<Record<Method, Handle>>,
-  { answerWithinMs = ANSWER_WITHIN_MS }: { answerWithinMs?: number } = {},
-): Route {
+export function internalRoute(methods: Partial<Record<Method, Handle>>): Route {
   return async (request, context) => {
     const given = request.headers.get('x-request-id');
     const requestId = given && REQUEST_ID.test(given) ? given : randomUUID();
@@ -41,10 +46,7 @@ export function internalRoute(
     try {
       response =
         refuseCredential(request, requestId, server) ??
-        (await Promise.race([
-          dispatch(methods, { request, requestId, server, params: await context.params }),
-          unavailableAfter(answerWithinMs),
-        ]));
+        (await dispatch(methods, { request, requestId, server, params: await context.params }));
     } catch (error) {
       response = toProblem(error, requestId, server);
     }
@@ -75,6 +77,11 @@ function refuseCredential(
         'www-authenticate': 'Bearer',
       });
     case 'wrong':
+      if (!failures.admit(addressOf(request), Date.now())) {
+        return problem('rate_limited', 'Too many wrong secrets; try again later.', requestId, {
+          'retry-after': '60',
+        });
+      }
       log.warn({ requestId }, 'a request with a wrong scheduler secret was refused');
       return problem('unauthenticated', 'The secret is not valid.', requestId, {
         'www-authenticate': 'Bearer error="invalid_token"',
@@ -90,11 +97,6 @@ async function dispatch(
   if (handle) return handle(call);
   const allow = Object.keys(methods).join(', ');
   return problem('method_not_allowed', `This path allows ${allow}.`, call.requestId, { allow });
-}
-
-async function unavailableAfter(ms: number): Promise<never> {
-  await new Promise((resolve) => setTimeout(resolve, ms).unref());
-  throw new JobError('unavailable', 'The database did not answer in time; try again.');
 }
 
 function toProblem(error: unknown, requestId: string, { log }: WebServer): Response {

@@ -1,5 +1,6 @@
 import { createDb, type Db } from '@millrace/db/client';
 import { createPool, type Pool } from '@millrace/db/pool';
+import { createJobWaiters, type JobWaiters } from '@millrace/jobs/engine/scheduler/job-waiters';
 import { createRunInline } from '@millrace/jobs/engine/scheduler/run-inline';
 import { createTriggerJob } from '@millrace/jobs/engine/scheduler/trigger-job';
 import { webRegistry } from '@millrace/jobs/registry/web-registry';
@@ -14,13 +15,16 @@ export interface WebServer {
   readonly pool: Pool;
   readonly db: Db;
   readonly registry: typeof webRegistry;
+  readonly waiters: JobWaiters;
   readonly triggerJob: ReturnType<typeof createTriggerJob>;
   readonly runInline: ReturnType<typeof createRunInline>;
 }
 
 const CONNECTIONS = 10;
-/** A statement of a request never takes longer: the caller gets its 503 within 5 s. */
-const STATEMENT_TIMEOUT_MS = 4_000;
+/** With the time for a connection: the caller gets its 503 within 5 s. */
+const STATEMENT_TIMEOUT_MS = 2_000;
+const CONNECT_TIMEOUT_MS = 2_000;
+const MAX_WAITERS = 500;
 
 function createWebServer(): WebServer {
   const env = readEnv();
@@ -30,6 +34,7 @@ function createWebServer(): WebServer {
     max: CONNECTIONS,
     applicationName: 'millrace web',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
     log,
   });
   const inlinePool = createPool({
@@ -46,6 +51,11 @@ function createWebServer(): WebServer {
     pool,
     db: createDb(pool),
     registry: webRegistry,
+    waiters: createJobWaiters({
+      connectionString: env.DATABASE_URL,
+      log,
+      maxWaiters: MAX_WAITERS,
+    }),
     triggerJob: createTriggerJob(pool),
     runInline: createRunInline({
       pool,

@@ -85,3 +85,14 @@ export function parseJobId(text: string): string {
   if (!UUID.test(text)) throw new JobError('invalid_job_id', 'A job id is a UUID in lower case.');
   return text;
 }
+
+const MAX_WAIT_S = 25;
+
+/** Milliseconds of a `wait` parameter in seconds, 0 to 25; 0 when absent. Throws `invalid_wait`. */
+export function parseWaitMs(parameter: string | null): number {
+  if (parameter === null) return 0;
+  if (!/^\d{1,2}$/.test(parameter) || Number(parameter) > MAX_WAIT_S) {
+    throw new JobError('invalid_wait', `wait takes whole seconds from 0 to ${MAX_WAIT_S}.`);
+  }
+  return Number(parameter) * 1_000;
+}
