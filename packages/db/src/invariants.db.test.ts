@@ -137,6 +137,14 @@ const PLANTED: readonly (readonly [string, string, string])[] = [
     `update millrace.runs set lease_until = now() - interval '1 second' where id = '${INLINE}'`,
   ],
   [
+    'one_exclusive_run_at_a_time',
+    'two exclusive runs of a definition are running',
+    `insert into millrace.runs (id, definition, queue, state, trigger, run_at, ticket, execution, attempt,
+                                max_attempts, worker_id, started_at)
+     values (millrace.uuid_v7(), 'test.echo', 'default', 'running', 'app', now(), 2, 1, 1, 3, '${WORKER}', now());
+     update millrace.runs set exclusive = true where definition = 'test.echo' and state = 'running'`,
+  ],
+  [
     'execution_belongs_to_a_run',
     'the run is gone',
     `delete from millrace.runs where id = '${SUCCEEDED}'`,
