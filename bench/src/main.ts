@@ -33,16 +33,37 @@ function wanted(name: string): boolean {
 async function throughput(pool: pg.Pool, url: string): Promise<Comparison[]> {
   const settings = [
     { name: 'runs/s, concurrency 24', concurrency: 24, localQueue: 25, prefetch: 176, goal: 0.75 },
-    { name: 'runs/s, concurrency 24, nothing claimed early', concurrency: 24, localQueue: 25, prefetch: 0, goal: 0.6 },
-    { name: 'runs/s, concurrency 100', concurrency: 100, localQueue: 101, prefetch: 200, goal: 0.6 },
+    {
+      name: 'runs/s, concurrency 24, nothing claimed early',
+      concurrency: 24,
+      localQueue: 25,
+      prefetch: 0,
+      goal: 0.6,
+    },
+    {
+      name: 'runs/s, concurrency 100',
+      concurrency: 100,
+      localQueue: 101,
+      prefetch: 200,
+      goal: 0.6,
+    },
   ];
   const found: Comparison[] = [];
-  for (const { name, concurrency, localQueue, prefetch, goal } of settings.filter((each) => wanted(each.name))) {
+  for (const { name, concurrency, localQueue, prefetch, goal } of settings.filter((each) =>
+    wanted(each.name),
+  )) {
     found.push(
       await compare(name, goal, pairs, {
         yardstick: () =>
-          measureThroughput(pool, { url, system: 'graphile-worker', concurrency, prefetch: localQueue, runs }),
-        millrace: () => measureThroughput(pool, { url, system: 'millrace', concurrency, prefetch, runs }),
+          measureThroughput(pool, {
+            url,
+            system: 'graphile-worker',
+            concurrency,
+            prefetch: localQueue,
+            runs,
+          }),
+        millrace: () =>
+          measureThroughput(pool, { url, system: 'millrace', concurrency, prefetch, runs }),
       }),
     );
   }

@@ -63,7 +63,13 @@ async function freePort(): Promise<number> {
 async function answers(origin: string, child: ChildProcess): Promise<void> {
   for (let tries = 0; tries < 150; tries++) {
     if (child.exitCode !== null) throw new Error('the web app did not start');
-    if (await fetch(origin).then(() => true, () => false)) return;
+    if (
+      await fetch(origin).then(
+        () => true,
+        () => false,
+      )
+    )
+      return;
     await sleep(200);
   }
   throw new Error('the web app did not answer');

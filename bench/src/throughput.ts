@@ -11,7 +11,10 @@ import type { ThroughputOptions } from './throughput-worker.ts';
 const execute = promisify(execFile);
 
 /** Runs per second of one system over `runs` waiting no-op runs. Checks the records afterwards. */
-export async function measureThroughput(pool: pg.Pool, options: ThroughputOptions): Promise<number> {
+export async function measureThroughput(
+  pool: pg.Pool,
+  options: ThroughputOptions,
+): Promise<number> {
   await reset(pool);
   if (options.system === 'millrace') await enqueueRuns(pool, options.runs);
   else await addBareJobs(pool, options.runs);

@@ -18,7 +18,7 @@ export type WorkerEnv = z.output<typeof environment>;
 export function parseEnv(variables: NodeJS.ProcessEnv): WorkerEnv {
   const parsed = environment.safeParse(variables);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map((issue) => `${issue.path.join(".")} ${issue.message}`);
+  const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
   throw new Error(`The environment is not valid: ${faults.join('; ')}`);
 }
 

@@ -1,11 +1,11 @@
 import { migrationsPending } from '@millrace/db/migrations-pending';
 import { createPool } from '@millrace/db/pool';
-import { currentExecution } from '@millrace/jobs/engine/execute-run';
 import { startWorker } from '@millrace/jobs/engine/worker';
 import { workerRegistry } from '@millrace/jobs/registry/worker-registry';
 import { pino } from 'pino';
 
 import packageJson from '../package.json' with { type: 'json' };
+import { endWithSignals, type Stop } from './end-with-signals.ts';
 import { parseQueues, readEnv } from './env.ts';
 import { failStart } from './fail-start.ts';
 import { startHealthServer } from './health-server.ts';
@@ -24,7 +24,8 @@ async function main(): Promise<void> {
     applicationName: 'millrace worker checks',
     log,
   });
-  const pending = (): Promise<string[]> => migrationsPending(checks, [...workerRegistry.queues.keys()]);
+  const pending = (): Promise<string[]> =>
+    migrationsPending(checks, [...workerRegistry.queues.keys()]);
   const missing = await pending();
   if (missing.length > 0) {
     throw new Error(`The database lacks migrations (${missing.join(', ')}): run pnpm migrate`);
@@ -50,7 +51,7 @@ async function main(): Promise<void> {
   });
   log.info({ workerId: worker.id(), queues }, 'worker ready');
 
-  const stop = async (why: string, { exitCode = 0, timeoutMs = env.STOP_TIMEOUT_MS } = {}): Promise<void> => {
+  const stop: Stop = async (why, exitCode, timeoutMs) => {
     if (stopping) return;
     stopping = true;
     log.info({ why, running: worker.running() }, 'worker stopping');
@@ -61,22 +62,7 @@ async function main(): Promise<void> {
     // A handler that ignores its signal must not outlive the hand-back of its run.
     process.exit(exitCode);
   };
-  const escaped = (error: unknown): void => {
-    const execution = currentExecution();
-    if (execution) {
-      execution.crash(error);
-      return;
-    }
-    log.fatal({ err: error }, 'an error escaped; the worker hands its runs back and ends');
-    void stop('an error escaped', { exitCode: 1, timeoutMs: 0 });
-  };
-  process.on('uncaughtException', escaped);
-  process.on('unhandledRejection', escaped);
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => void stop(signal));
-  }
-  // A supervisor that holds the channel takes its workers along, also when it is killed.
-  if (process.channel) process.on('disconnect', () => void stop('the parent process is gone'));
+  endWithSignals(stop, env.STOP_TIMEOUT_MS, log);
 }
 
 await main().catch(failStart);

@@ -26,10 +26,7 @@ export interface RetryPolicy {
 }
 
 /** A named kind of job whose runs wait in a queue and are executed by workers. */
-export interface JobDefinition<
-  Name extends string = string,
-  Args extends z.ZodType = z.ZodType,
-> {
+export interface JobDefinition<Name extends string = string, Args extends z.ZodType = z.ZodType> {
   readonly form: 'queued';
   readonly name: Name;
   readonly description: string;

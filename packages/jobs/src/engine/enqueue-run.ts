@@ -4,7 +4,11 @@ import type { z } from 'zod';
 import type { Enqueue, EnqueuedRun, EnqueueOptions } from '../authoring/enqueue.ts';
 import type { JobDefinition } from '../contract/definition.ts';
 import { JobError } from '../contract/errors.ts';
-import { createSingleFlightWriter, isTransientError, isConnectionError } from './single-flight-writer.ts';
+import {
+  createSingleFlightWriter,
+  isTransientError,
+  isConnectionError,
+} from './single-flight-writer.ts';
 import { type EnqueuedRow, enqueueRuns } from './sql/enqueue-runs.ts';
 
 /**
@@ -53,7 +57,10 @@ export function createJobClient({ pool }: { pool: pg.Pool }): JobClient {
     enqueue: async (definition, args, options) => write(toRequest({ definition, args, options })),
     async enqueueMany(items) {
       if (items.length === 0) return [];
-      const { rows } = await pool.query<EnqueuedRow>({ ...enqueueRuns, values: [toRequests(items)] });
+      const { rows } = await pool.query<EnqueuedRow>({
+        ...enqueueRuns,
+        values: [toRequests(items)],
+      });
       return inOrder(rows);
     },
     in(transaction) {
@@ -119,7 +126,9 @@ export function storedArgs(definition: JobDefinition, args: unknown): unknown {
     new JobError('invalid_job_args', `Arguments of ${definition.name}: ${why}`);
   if (text === undefined) throw refuse('they cannot be written as JSON.');
   if (text.length > MAX_ARGS_LENGTH) {
-    throw refuse(`they take ${text.length} characters of ${MAX_ARGS_LENGTH}; pass a reference instead.`);
+    throw refuse(
+      `they take ${text.length} characters of ${MAX_ARGS_LENGTH}; pass a reference instead.`,
+    );
   }
   const stored: unknown = JSON.parse(text);
   if (!isStorable(stored)) throw refuse('a string holds a NUL character or half a surrogate pair.');
@@ -143,13 +152,17 @@ function refuseOptions({ runAt, delayMs, priority, tags, dedupe }: EnqueueOption
   const faults = [
     runAt !== undefined && Number.isNaN(runAt.getTime()) && 'runAt is not a date',
     runAt !== undefined && delayMs !== undefined && 'give runAt or delayMs, not both',
-    delayMs !== undefined && !(delayMs >= 0 && delayMs <= 315_360_000_000) && 'delayMs must be 0 to 10 years',
+    delayMs !== undefined &&
+      !(delayMs >= 0 && delayMs <= 315_360_000_000) &&
+      'delayMs must be 0 to 10 years',
     priority !== undefined &&
       !(Number.isInteger(priority) && Math.abs(priority) <= 100) &&
       'priority must be -100 to 100',
     (tags?.length ?? 0) > 10 && 'at most 10 tags',
     tags?.some((tag) => !/^[^\0]{1,100}$/u.test(tag)) && 'a tag has 1 to 100 characters',
-    dedupe !== undefined && !/^[^\0]{1,200}$/u.test(dedupe.key) && 'dedupe.key has 1 to 200 characters',
+    dedupe !== undefined &&
+      !/^[^\0]{1,200}$/u.test(dedupe.key) &&
+      'dedupe.key has 1 to 200 characters',
   ].filter((fault) => typeof fault === 'string');
   if (faults.length > 0) throw new TypeError(`enqueue: ${faults.join('; ')}`);
 }

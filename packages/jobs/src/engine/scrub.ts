@@ -33,7 +33,10 @@ export function scrubDeep(value: unknown, secrets: readonly string[]): unknown {
   if (Array.isArray(value)) return value.map((part) => scrubDeep(part, secrets));
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(
-      Object.entries(value).map(([key, part]) => [storable(scrub(key, secrets)), scrubDeep(part, secrets)]),
+      Object.entries(value).map(([key, part]) => [
+        storable(scrub(key, secrets)),
+        scrubDeep(part, secrets),
+      ]),
     );
   }
   return value;

@@ -10,7 +10,8 @@ import { type ExecutionTools, type RunningExecution, startExecution } from './ex
 import { scrubDeep, secretsIn } from './scrub.ts';
 import { Semaphore } from './semaphore.ts';
 import type { ClaimedRun } from './sql/claim-runs.ts';
-import type { Delivery, RunTransitions } from './transition-run.ts';
+import type { Delivery } from './delivery.ts';
+import type { RunTransitions } from './transition-run.ts';
 
 /** A run that this worker may not claim goes back for another worker after this long. */
 const UNCLAIMED_DELAY_MS = 5_000;
@@ -45,7 +46,9 @@ export function createDeliveryWork(
     const definition = floor.registry.definitions.get(claimed.definition);
     const loadHandler = floor.registry.loadHandler;
     if (definition?.form !== 'queued' || !loadHandler) {
-      throw new Error(`a run of ${claimed.definition} was claimed, which this worker does not know`);
+      throw new Error(
+        `a run of ${claimed.definition} was claimed, which this worker does not know`,
+      );
     }
     await strands.acquire();
     // What has lost two workers may be what killed them: nobody else shall go down with it.
@@ -58,7 +61,12 @@ export function createDeliveryWork(
       leave();
       return null;
     }
-    const execution = startExecution(claimed, definition, () => loadHandler(definition.name), floor.tools);
+    const execution = startExecution(
+      claimed,
+      definition,
+      () => loadHandler(definition.name),
+      floor.tools,
+    );
     floor.executions.add(execution);
     void execution.strand.then(leave);
     try {
@@ -105,13 +113,16 @@ export async function endExecution(
   const error = settled ? endingError(settled, ending, claimed) : null;
   const result = settled ? endingResult(settled, ending, claimed, floor.log) : null;
 
-  const written = await floor.transitions.finish({ claimed, ending, error, result }).catch(
-    (refusal: unknown) => {
+  const written = await floor.transitions
+    .finish({ claimed, ending, error, result })
+    .catch((refusal: unknown) => {
       // What the database will not store must not keep the run from ending.
-      floor.log.error({ err: refusal, runId: claimed.id }, 'an ending was refused; it is written bare');
+      floor.log.error(
+        { err: refusal, runId: claimed.id },
+        'an ending was refused; it is written bare',
+      );
       return floor.transitions.finish({ claimed, ending, error: null, result: null });
-    },
-  );
+    });
   const about = {
     runId: claimed.id,
     definition: claimed.definition,
@@ -122,11 +133,18 @@ export async function endExecution(
     floor.log.warn(about, 'the end of a run came too late: it had been given to another worker');
   } else if (ending.outcome === 'failed' || ending.outcome === 'timed_out') {
     const level = ending.state === 'retrying' ? 'warn' : 'error';
-    floor.log[level]({ ...about, err: error, nextAttemptInMs: ending.delayMs }, `attempt ${ending.outcome}`);
+    floor.log[level](
+      { ...about, err: error, nextAttemptInMs: ending.delayMs },
+      `attempt ${ending.outcome}`,
+    );
   }
 }
 
-function endingError(settled: Settled, ending: Ending, claimed: ClaimedRun): ErrorDescription | null {
+function endingError(
+  settled: Settled,
+  ending: Ending,
+  claimed: ClaimedRun,
+): ErrorDescription | null {
   const cause = settled.how === 'threw' ? settled.error : settled.value;
   const worthTelling = settled.how === 'threw' || cause instanceof Error;
   if (!worthTelling || ending.outcome === 'succeeded') return null;

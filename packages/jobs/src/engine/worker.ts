@@ -1,23 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Logger } from 'pino';
-
-import type { Registry } from '../authoring/registry.ts';
 import { startIncarnation, type WorkerIncarnation } from './worker-incarnation.ts';
-
-export interface WorkerOptions {
-  readonly databaseUrl: string;
-  readonly registry: Registry;
-  /** The queues whose runs this process executes. */
-  readonly queues: readonly string[];
-  readonly log: Logger;
-  /** The deployed version, shown to operators. */
-  readonly version: string;
-  /** How long running attempts may go on after `stop`; 20 s unless given. */
-  readonly stopTimeoutMs?: number;
-  /** How often each runner looks for delayed work; 1 s unless given. */
-  readonly pollIntervalMs?: number;
-}
+import type { WorkerOptions } from './worker-options.ts';
 
 /** A worker that has registered and is executing runs. */
 export interface RunningWorker {

@@ -23,11 +23,13 @@ export function createRegistry(parts: RegistryParts): Registry {
 
   for (const [name, { concurrency, prefetch }] of queues) {
     if (!QUEUE_NAME.test(name)) faults.push(`"${name}" is not a queue name`);
-    if (!(Number.isInteger(concurrency) && concurrency > 0)) faults.push(`queue ${name}: concurrency`);
+    if (!(Number.isInteger(concurrency) && concurrency > 0))
+      faults.push(`queue ${name}: concurrency`);
     if (!(Number.isInteger(prefetch) && prefetch >= 0)) faults.push(`queue ${name}: prefetch`);
   }
   for (const definition of parts.definitions) {
-    if (definitions.has(definition.name)) faults.push(`two definitions are named ${definition.name}`);
+    if (definitions.has(definition.name))
+      faults.push(`two definitions are named ${definition.name}`);
     definitions.set(definition.name, definition);
     if (definition.form === 'queued' && !queues.has(definition.queue)) {
       faults.push(`${definition.name} names the queue ${definition.queue}, which is not declared`);
@@ -37,7 +39,8 @@ export function createRegistry(parts: RegistryParts): Registry {
       faults.push(`${definition.name} has no handler`);
     }
   }
-  if (faults.length > 0) throw new TypeError(`The job registry is not valid: ${faults.join('; ')}.`);
+  if (faults.length > 0)
+    throw new TypeError(`The job registry is not valid: ${faults.join('; ')}.`);
 
   return {
     definitions,

@@ -12,7 +12,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 
 import type { QueueSettings } from '../../contract/queue.ts';
-import type { Delivery } from '../transition-run.ts';
+import type { Delivery } from '../delivery.ts';
 
 /** One graphile-worker pool: it delivers the tickets of one queue to `work`. */
 export interface QueueRunner {
@@ -55,7 +55,10 @@ export async function startQueueRunner(options: QueueRunnerOptions): Promise<Que
     events.setMaxListeners(0);
     events.on('pool:create', ({ workerPool }) => (livePoolId = workerPool.id));
     events.on('pool:fatalError', ({ error }) => {
-      options.log.error({ err: error, queue: options.queue }, 'a graphile pool broke; it is replaced');
+      options.log.error(
+        { err: error, queue: options.queue },
+        'a graphile pool broke; it is replaced',
+      );
       if (!stopping) void restart();
     });
     const runner = await run(runnerOptions(options, events));

@@ -7,7 +7,11 @@ import { JobError } from '../../contract/errors.ts';
 import { isTerminal, shownStatus } from '../../contract/run-state.ts';
 import type { AcceptedJob } from '../../contract/scheduler-job.ts';
 import { storedArgs } from '../enqueue-run.ts';
-import { createSingleFlightWriter, isConnectionError, isTransientError } from '../single-flight-writer.ts';
+import {
+  createSingleFlightWriter,
+  isConnectionError,
+  isTransientError,
+} from '../single-flight-writer.ts';
 import { type TriggeredRow, triggerRuns } from '../sql/trigger-runs.ts';
 
 /** What a scheduler's POST brings along. */

@@ -10,7 +10,8 @@ export const renewWorker = {
 } as const;
 
 /** $1 id. */
-export const announceStop = 'update millrace.workers set stopping_at = clock_timestamp() where id = $1';
+export const announceStop =
+  'update millrace.workers set stopping_at = clock_timestamp() where id = $1';
 
 /** $1 id. */
 export const removeWorker = 'delete from millrace.workers where id = $1';
