@@ -1,6 +1,6 @@
 import type { InlineJobDefinition } from '../contract/definition.ts';
-import { type Duration, durationMs } from '../contract/duration.ts';
-import { identityFaults, refuseFaults, wholeWithin, within } from './define-job.ts';
+import type { Duration } from '../contract/duration.ts';
+import { durationOrNaN, identityFaults, refuseFaults, wholeWithin, within } from './define-job.ts';
 
 export interface InlineJobOptions<Name extends string> {
   name: Name;
@@ -25,7 +25,7 @@ export function defineInlineJob<const Name extends string>(
     description: options.description,
     clock: 'kestra',
     limit: options.limit,
-    timeoutMs: durationMs(options.timeout ?? '10s'),
+    timeoutMs: durationOrNaN(options.timeout ?? '10s'),
   };
   refuseFaults(definition.name, [
     ...identityFaults(definition),

@@ -65,7 +65,7 @@ export function defineJob<const Name extends string, Args extends z.ZodType>(
     newArgs: options.newArgs,
     clock: options.clock ?? 'none',
     overlap: options.overlap ?? 'coalesce',
-    timeoutMs: durationMs(options.timeout ?? '5m'),
+    timeoutMs: durationOrNaN(options.timeout ?? '5m'),
     maxAttempts: options.maxAttempts ?? 3,
     queue: options.queue ?? 'default',
     priority: options.priority ?? 0,
@@ -86,6 +86,15 @@ export function defineJob<const Name extends string, Args extends z.ZodType>(
       'newArgs is required: its schema does not accept {}',
   ]);
   return Object.freeze(definition);
+}
+
+/** So that a malformed duration is listed with the other faults: NaN is within no limits. */
+export function durationOrNaN(duration: Duration): number {
+  try {
+    return durationMs(duration);
+  } catch {
+    return NaN;
+  }
 }
 
 /** Faults that queued and inline definitions share. */

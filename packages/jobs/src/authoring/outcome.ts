@@ -26,10 +26,15 @@ export function fatal(message: string, options?: ErrorOptions): FatalOutcome {
   return new FatalOutcome(message, options);
 }
 
-/** Return or throw it from a handler: try again in `delayMs` milliseconds, without spending an attempt. */
+const TEN_YEARS_MS = 315_360_000_000;
+
+/**
+ * Return or throw it from a handler: try again in `delayMs` milliseconds (at most ten years), without
+ * spending an attempt.
+ */
 export function snooze(delayMs: number): SnoozeOutcome {
-  if (!Number.isFinite(delayMs) || delayMs < 0) {
-    throw new TypeError(`snooze needs milliseconds from 0 on, not ${delayMs}`);
+  if (!(delayMs >= 0 && delayMs <= TEN_YEARS_MS)) {
+    throw new TypeError(`snooze needs milliseconds from 0 to ten years, not ${delayMs}`);
   }
   return new SnoozeOutcome(Math.round(delayMs));
 }
