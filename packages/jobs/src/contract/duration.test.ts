@@ -17,13 +17,25 @@ describe('durationMs', () => {
     expect(durationMs(text)).toBe(ms);
   });
 
-  it.each(['', '5', 's', '5 s', '-5s', '+5s', '5S', '5d', '1e3s', '.5s', '5.s', '5s ', '5s\n', 'Infinitys'])(
-    'refuses %j and names it',
-    (text) => {
-      expect(() => durationMs(text as Duration)).toThrow(TypeError);
-      expect(() => durationMs(text as Duration)).toThrow(`"${text}" is not a duration`);
-    },
-  );
+  it.each([
+    '',
+    '5',
+    's',
+    '5 s',
+    '-5s',
+    '+5s',
+    '5S',
+    '5d',
+    '1e3s',
+    '.5s',
+    '5.s',
+    '5s ',
+    '5s\n',
+    'Infinitys',
+  ])('refuses %j and names it', (text) => {
+    expect(() => durationMs(text as Duration)).toThrow(TypeError);
+    expect(() => durationMs(text as Duration)).toThrow(`"${text}" is not a duration`);
+  });
 
   it('reads every whole number of every unit', () => {
     const units = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 } as const;

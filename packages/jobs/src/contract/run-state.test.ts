@@ -31,7 +31,11 @@ describe('TRANSITIONS', () => {
   });
 
   it('leaves a terminal state only by a retry, and succeeded never', () => {
-    expect(TERMINAL_STATES.map((state) => TRANSITIONS[state])).toEqual([[], ['queued'], ['queued']]);
+    expect(TERMINAL_STATES.map((state) => TRANSITIONS[state])).toEqual([
+      [],
+      ['queued'],
+      ['queued'],
+    ]);
   });
 
   it('starts to run only what waits', () => {
