@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
+import { inspect, promisify } from 'node:util';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -131,7 +131,7 @@ describe('migrate', () => {
        create table millrace.other_half ();`,
     );
     await expect(migrateIt()).rejects.toThrow(
-      /^Migration 9001_broken failed and was undone: relation "millrace.no_such_table" does not exist \(at character \d+\)$/,
+      /^Migration 9001_broken failed and was undone: relation "millrace.no_such_table" does not exist \(line 3\)$/,
     );
     expect(await history()).toEqual(NAMES);
     expect(await column("select to_regclass('millrace.half')::text")).toEqual([null]);
@@ -153,6 +153,88 @@ describe('migrate', () => {
     await expect(migrateIt()).rejects.toThrow(
       'Migration 9001_more was changed after it had been applied',
     );
+  });
+
+  it('takes other line endings for the same migration, as Prisma does', async () => {
+    await addMigration('9001_more', 'create table millrace.more ();\nselect 1;\n');
+    await migrateIt();
+    await addMigration('9001_more', 'create table millrace.more ();\r\nselect 1;\r\n');
+    expect(await migrateIt()).toBeUndefined();
+  });
+
+  it('says what it applied before one that fails', async () => {
+    await addMigration('9001_broken', 'select 1 / 0;');
+    await expect(migrateIt()).rejects.toThrow('9001_broken');
+    expect(logged).toEqual(NAMES.map((name) => `migration applied: "${name}"`));
+  });
+
+  it('means what Prisma means by a name without a schema', async () => {
+    await addMigration('9001_more', 'create table more ()');
+    await migrateIt();
+    expect(await column("select to_regclass('millrace.more')::text")).toEqual(['millrace.more']);
+  });
+
+  it('refuses to go on after a migration that Prisma began and did not end', async () => {
+    await migrateIt();
+    const name = NAMES.at(-1) ?? '';
+    await column(`update millrace._prisma_migrations set finished_at = null
+                   where migration_name = '${name}'`);
+    await expect(migrateIt()).rejects.toThrow(
+      `Migration ${name} was begun by Prisma and did not end`,
+    );
+  });
+
+  it('applies again what Prisma has rolled back', async () => {
+    await addMigration('9001_more', 'create table if not exists millrace.more ()');
+    await migrateIt();
+    await column(`update millrace._prisma_migrations set finished_at = null, rolled_back_at = now()
+                   where migration_name = '9001_more'`);
+    await migrateIt();
+    expect(await history()).toEqual([...NAMES, '9001_more', '9001_more']);
+  });
+
+  it('gives up when another migration holds the lock for too long', async () => {
+    await onServer(database.url, async (other) => {
+      await other.query('select pg_advisory_lock(72707369)');
+      await expect(migrateIt({ lockWaitMs: 200 })).rejects.toThrow(
+        'Another migration has been running for 0.2 s; try again when it has ended',
+      );
+    });
+    await migrateIt();
+  });
+
+  it('goes on with the queues after it was cut off between them', async () => {
+    await migrateIt();
+    await column("delete from millrace.queues where name = 'mail'");
+    logged = [];
+    await migrateIt();
+    expect(logged).toEqual(['queue created: "mail"']);
+  });
+
+  it("knows the tickets' task before the first ticket, and leaves no job behind", async () => {
+    await migrateIt();
+    expect(await column('select identifier from gw_mail._private_tasks')).toEqual(['run']);
+    expect(await column('select count(*)::integer from gw_mail._private_jobs')).toEqual([0]);
+  });
+
+  it('is not held to limits that the database sets for statements of every day', async () => {
+    await column('create schema millrace');
+    const name = new URL(database.url).pathname.slice(1);
+    await column(`alter database ${name} set statement_timeout = '100ms'`);
+    await addMigration('0000_slow', 'select pg_sleep(0.3)');
+    await migrateIt({ queues: [] });
+    expect(await history()).toContain('0000_slow');
+  });
+
+  it('names the database that cannot be reached, and no password', async () => {
+    const databaseUrl = 'postgres://user:s3cret@localhost:1/app';
+    const failure = await migrateIt({ databaseUrl }).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
+      message: expect.stringMatching(
+        /^The database localhost:1\/app cannot be reached: .*ECONNREF/,
+      ),
+    });
+    expect(inspect(failure, { depth: null })).not.toContain('s3cret');
   });
 
   it('tolerates migrations of a newer version and warns of them', async () => {

@@ -1,4 +1,6 @@
-import { describe, expect, it } from 'vitest';
+import { randomBytes } from 'node:crypto';
+
+import { describe, expect, it, vi } from 'vitest';
 
 import { GRAPHILE_MIGRATION, migrationsPending } from './migrations-pending.ts';
 import { migrations } from './migrations.gen.ts';
@@ -45,6 +47,43 @@ describe('migrationsPending', () => {
       await pendingAfter(`delete from gw_mail.migrations where id = ${GRAPHILE_MIGRATION};
                           delete from gw_batch.migrations`),
     ).toEqual(['gw_batch', 'gw_mail']);
+  });
+
+  it('names a queue that was not completed', async () => {
+    expect(await pendingAfter("delete from millrace.queues where name = 'batch'")).toEqual([
+      'gw_batch',
+    ]);
+  });
+
+  it('answers when the code has no queue', async () => {
+    expect(await migrationsPending(database.pool, [])).toEqual([]);
+  });
+
+  it('asks once', async () => {
+    const query = vi.spyOn(database.pool, 'query');
+    await migrationsPending(database.pool, TEST_QUEUES);
+    expect(query).toHaveBeenCalledTimes(1);
+    query.mockRestore();
+  });
+
+  it('needs no more than the right to read', async () => {
+    const role = `reader_${randomBytes(5).toString('hex')}`;
+    await database.pool.query(`
+      create role ${role};
+      grant usage on schema millrace, gw_default to ${role};
+      grant select on millrace._prisma_migrations, millrace.queues, gw_default.migrations to ${role}`);
+    const reader = createPool({
+      connectionString: `${database.url}?options=-c%20role%3D${role}`,
+      max: 1,
+      applicationName: 'test',
+      log: { warn: () => undefined },
+    });
+    try {
+      expect(await migrationsPending(reader, ['default'])).toEqual([]);
+    } finally {
+      await reader.end();
+      await database.pool.query(`drop owned by ${role}; drop role ${role}`);
+    }
   });
 
   it('names a migration that did not end or was rolled back', async () => {
