@@ -23,7 +23,9 @@ export function toError(thrown: unknown): Error {
  * the error's getters do.
  */
 export function describeError(thrown: unknown, secrets: readonly string[]): ErrorDescription {
-  const told = (text: string, max: number): string => storable(scrub(text, secrets)).slice(0, max);
+  // The limit may cut a surrogate pair in two, hence what is storable comes last.
+  const told = (text: string, max: number): string =>
+    storable(scrub(text, secrets).slice(0, max));
   try {
     const error = toError(thrown);
     return {
