@@ -6,7 +6,11 @@ import { type Prisma, PrismaClient } from './generated/client.ts';
 /** Prisma's client over the tables of Millrace. */
 export type Db = PrismaClient;
 
-/** The client inside `db.$transaction(async (tx) => …)`. */
+/**
+ * The client inside `db.$transaction(async (tx) => …)`.
+ *
+ * @public for the team's own code that takes part in a transaction
+ */
 export type DbTransaction = Prisma.TransactionClient;
 
 /** The schema that holds all tables of Millrace. */
