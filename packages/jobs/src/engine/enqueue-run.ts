@@ -121,10 +121,12 @@ const MAX_ARGS_LENGTH = 262_144;
 
 /** The arguments as they will be stored, after making sure that the worker will be able to read them. */
 export function storedArgs(definition: JobDefinition, args: unknown): unknown {
-  const text = JSON.stringify(args) as string | undefined;
   const refuse = (why: string): JobError =>
     new JobError('invalid_job_args', `Arguments of ${definition.name}: ${why}`);
+  const text = toJson(args);
   if (text === undefined) throw refuse('they cannot be written as JSON.');
+  // jsonb_to_recordset() does not tell null from a field that is missing.
+  if (text === 'null') throw refuse('null cannot be stored; use an object.');
   if (text.length > MAX_ARGS_LENGTH) {
     throw refuse(
       `they take ${text.length} characters of ${MAX_ARGS_LENGTH}; pass a reference instead.`,
@@ -140,6 +142,15 @@ export function storedArgs(definition: JobDefinition, args: unknown): unknown {
     throw refuse(issues.join('; '));
   }
   return stored;
+}
+
+/** Undefined for what JSON has no text for: undefined, functions, circles, bigints. */
+function toJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value) as string | undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function isStorable(value: unknown): boolean {
@@ -159,9 +170,9 @@ function refuseOptions({ runAt, delayMs, priority, tags, dedupe }: EnqueueOption
       !(Number.isInteger(priority) && Math.abs(priority) <= 100) &&
       'priority must be -100 to 100',
     (tags?.length ?? 0) > 10 && 'at most 10 tags',
-    tags?.some((tag) => !/^[^\0]{1,100}$/u.test(tag)) && 'a tag has 1 to 100 characters',
+    tags?.some((tag) => !/^[^\0\p{Cs}]{1,100}$/u.test(tag)) && 'a tag has 1 to 100 characters',
     dedupe !== undefined &&
-      !/^[^\0]{1,200}$/u.test(dedupe.key) &&
+      !/^[^\0\p{Cs}]{1,200}$/u.test(dedupe.key) &&
       'dedupe.key has 1 to 200 characters',
   ].filter((fault) => typeof fault === 'string');
   if (faults.length > 0) throw new TypeError(`enqueue: ${faults.join('; ')}`);
