@@ -10,7 +10,7 @@ const retry = { firstDelayMs: 1_000, factor: 2, maxDelayMs: 60_000, jitter: 0 };
 const returned = (value?: unknown): Settled => ({ how: 'returned', value });
 const threw = (error: unknown): Settled => ({ how: 'threw', error });
 const aborted = (reason: AbortReason): Settled => threw(new RunAborted(reason));
-const decide = (settled: Settled, attempt: number, maxAttempts: number) =>
+const decide = (settled: Settled, [attempt, maxAttempts]: readonly [number, number]) =>
   decideEnding(settled, { attempt, maxAttempts }, retry, 0);
 
 const FIRST = [1, 3] as const;
@@ -69,14 +69,14 @@ describe('decideEnding', () => {
     ['returns an error that is no outcome', returned(new Error('a value'))],
     ['returns an aborted error', returned(new RunAborted('timeout'))],
   ])('succeeds a run whose handler %s, on every attempt', (_what, settled) => {
-    for (const attempt of [FIRST, SECOND, LAST, ONLY] as const) {
-      expect(decide(settled, ...attempt)).toEqual(succeeded);
+    for (const attempt of [FIRST, SECOND, LAST, ONLY]) {
+      expect(decide(settled, attempt)).toEqual(succeeded);
     }
   });
 
   it('retries a failed attempt later and later while attempts are left', () => {
-    expect(decide(threw(new Error()), ...FIRST)).toEqual(retrying('failed', 1_000));
-    expect(decide(threw(new Error()), ...SECOND)).toEqual(retrying('failed', 2_000));
+    expect(decide(threw(new Error()), FIRST)).toEqual(retrying('failed', 1_000));
+    expect(decide(threw(new Error()), SECOND)).toEqual(retrying('failed', 2_000));
   });
 
   it.each([
@@ -87,22 +87,22 @@ describe('decideEnding', () => {
     ['an object', { code: 1 }],
     ['an AbortError of its own', new DOMException('', 'AbortError')],
   ])('fails a run whose last attempt throws %s', (_what, error) => {
-    expect(decide(threw(error), ...LAST)).toEqual(exhausted);
-    expect(decide(threw(error), ...ONLY)).toEqual(exhausted);
+    expect(decide(threw(error), LAST)).toEqual(exhausted);
+    expect(decide(threw(error), ONLY)).toEqual(exhausted);
   });
 
   it('retries an attempt that timed out, and names the timeout on the last', () => {
-    expect(decide(aborted('timeout'), ...FIRST)).toEqual(retrying('timed_out', 1_000));
-    expect(decide(aborted('timeout'), ...LAST)).toEqual(timedOut);
+    expect(decide(aborted('timeout'), FIRST)).toEqual(retrying('timed_out', 1_000));
+    expect(decide(aborted('timeout'), LAST)).toEqual(timedOut);
   });
 
   it.each([
     ['returned', returned],
     ['thrown', threw],
   ])('ends at once on a %s fatal or cancel, whatever attempts are left', (_how, settle) => {
-    for (const attempt of [FIRST, LAST] as const) {
-      expect(decide(settle(fatal('no')), ...attempt)).toEqual(fatally);
-      expect(decide(settle(cancel('no')), ...attempt)).toEqual(cancelled);
+    for (const attempt of [FIRST, LAST]) {
+      expect(decide(settle(fatal('no')), attempt)).toEqual(fatally);
+      expect(decide(settle(cancel('no')), attempt)).toEqual(cancelled);
     }
   });
 
@@ -110,19 +110,19 @@ describe('decideEnding', () => {
     ['returned', returned],
     ['thrown', threw],
   ])('lets a %s snooze wait without a charge, also on the last attempt', (_how, settle) => {
-    expect(decide(settle(snooze(50)), ...FIRST)).toEqual(uncharged('queued', 'snoozed', 50));
-    expect(decide(settle(snooze(50)), ...LAST)).toEqual(uncharged('retrying', 'snoozed', 50));
+    expect(decide(settle(snooze(50)), FIRST)).toEqual(uncharged('queued', 'snoozed', 50));
+    expect(decide(settle(snooze(50)), LAST)).toEqual(uncharged('retrying', 'snoozed', 50));
   });
 
   it('cancels a run whose cancel was asked for', () => {
-    expect(decide(aborted('cancelled'), ...FIRST)).toEqual(cancelled);
+    expect(decide(aborted('cancelled'), FIRST)).toEqual(cancelled);
   });
 
   it.each(['shutdown', 'lease-lost'] as const)(
     'hands a run back at %s without a charge',
     (reason) => {
-      expect(decide(aborted(reason), ...FIRST)).toEqual(uncharged('queued', 'handed_back', 0));
-      expect(decide(aborted(reason), ...LAST)).toEqual(uncharged('retrying', 'handed_back', 0));
+      expect(decide(aborted(reason), FIRST)).toEqual(uncharged('queued', 'handed_back', 0));
+      expect(decide(aborted(reason), LAST)).toEqual(uncharged('retrying', 'handed_back', 0));
     },
   );
 });
