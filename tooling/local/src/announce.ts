@@ -1,0 +1,24 @@
+export interface Running {
+  readonly port: number;
+  readonly token: string | undefined;
+  readonly databaseUrl: string | null;
+  readonly logs: string;
+}
+
+/** What a person reads when everything runs. */
+export function announcement({ port, token, databaseUrl, logs }: Running): string {
+  const origin = `http://localhost:${port}`;
+  const authorization = token === undefined ? '' : ` -H "Authorization: Bearer ${token}"`;
+  return [
+    `ready: ${origin}`,
+    '',
+    `  Console       ${origin}/`,
+    `  Start a job   curl -i -X POST${authorization} ${origin}/internal/jobs/reindex_runs`,
+    `  Follow it     curl -i${authorization} ${origin}<its Location header>   until 200`,
+    // A given one is known to who gave it, and its password stays off the screen.
+    `  Database      ${databaseUrl ?? 'the one of DATABASE_URL'}`,
+    `  Logs          ${logs}`,
+    '',
+    'Ctrl-C stops',
+  ].join('\n');
+}
