@@ -4,13 +4,17 @@ import { z } from 'zod';
 
 export const APP_ENVS = ['local', 'dev', 'staging', 'production'] as const;
 
+/** A variable that is there but empty is a fault, not 0. */
+const wholeUpTo = (max: number) =>
+  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.number().max(max));
+
 const environment = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'is required: a postgres:// URL' }),
   APP_ENV: z.enum(APP_ENVS).default('production'),
   /** Of /healthz and /readyz; 0 takes a free port. */
-  HEALTH_PORT: z.coerce.number().int().min(0).max(65_535).default(3001),
+  HEALTH_PORT: wholeUpTo(65_535).default(3001),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  STOP_TIMEOUT_MS: z.coerce.number().int().min(0).max(600_000).default(20_000),
+  STOP_TIMEOUT_MS: wholeUpTo(600_000).default(20_000),
 });
 export type WorkerEnv = z.output<typeof environment>;
 
