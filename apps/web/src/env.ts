@@ -17,8 +17,7 @@ const environment = z
     LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   })
   .superRefine((env, context) => {
-    const development = env.APP_ENV === 'local' || env.APP_ENV === 'dev';
-    if (env.DEV_AUTH === '1' && !development) {
+    if (env.DEV_AUTH === '1' && !isDevelopment(env)) {
       context.addIssue({
         code: 'custom',
         path: ['DEV_AUTH'],
@@ -35,6 +34,11 @@ const environment = z
   });
 export type WebEnv = z.output<typeof environment>;
 
+/** Whether development settings are allowed. APP_ENV says it, not NODE_ENV. */
+export function isDevelopment({ APP_ENV }: Pick<WebEnv, 'APP_ENV'>): boolean {
+  return APP_ENV === 'local' || APP_ENV === 'dev';
+}
+
 /** The environment of this process. Throws one error that lists every fault. */
 export function parseEnv(variables: Readonly<Record<string, string | undefined>>): WebEnv {
   const parsed = environment.safeParse(variables);
@@ -45,3 +49,6 @@ export function parseEnv(variables: Readonly<Record<string, string | undefined>>
 
 /** This process's own. */
 export const readEnv = (): WebEnv => parseEnv(process.env);
+
+/** Whether `next dev` serves this process. */
+export const isHotReload = (): boolean => process.env.NODE_ENV === 'development';
