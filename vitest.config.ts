@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-const roots = ['apps', 'packages', 'tooling', 'bench'];
+const roots = ['apps', 'packages', 'tooling', 'bench', 'chaos'];
 const exclude = ['**/node_modules/**', '**/.next/**'];
 const jsonFile = process.env['VITEST_JSON'];
 

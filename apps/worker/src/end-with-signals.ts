@@ -1,4 +1,4 @@
-import { currentExecution } from '@millrace/jobs/engine/execute-run';
+import { absorbEscapedError } from '@millrace/jobs/engine/absorb-escaped-error';
 import type { Logger } from 'pino';
 
 /** Ends the process: `exitCode` afterwards, running attempts get `timeoutMs`. */
@@ -6,16 +6,11 @@ export type Stop = (why: string, exitCode: number, timeoutMs: number) => Promise
 
 /**
  * Stops the worker on SIGTERM and SIGINT, when its parent is gone, and on an error that escaped from
- * no handler. An error that a handler let escape (in a timer's callback, in a promise it forgot) ends
- * that handler's run alone.
+ * neither a handler nor a graphile pool.
  */
 export function endWithSignals(stop: Stop, stopTimeoutMs: number, log: Logger): void {
   const escaped = (error: unknown): void => {
-    const execution = currentExecution();
-    if (execution) {
-      execution.crash(error);
-      return;
-    }
+    if (absorbEscapedError(error)) return;
     log.fatal({ err: error }, 'an error escaped; the worker hands its runs back and ends');
     void stop('an error escaped', 1, 0);
   };

@@ -2,7 +2,7 @@
 export const migrations = [
   {
     name: '0001_core',
-    checksum: '11c794ab23c3b7f759980093ff12bc41e15844d098ef29da4a8d1aea105d8bbc',
+    checksum: '4786a6ce33c5cb93ecb7ced0fc9c74d72248d7eef5cff7e5fa008c3acb7590f0',
   },
   {
     name: '0002_scheduler',
@@ -10,7 +10,7 @@ export const migrations = [
   },
   {
     name: '0003_leases',
-    checksum: 'ce7fe2b55400eaf7dfbeac346ee83e5068f9ec226971e29bb4cfd8ad976d9251',
+    checksum: '7ab4dd2466502b1835b53a701f4d3fc698afdea36923cac59618c085c4667b12',
   },
   {
     name: '0004_invariants',

@@ -237,14 +237,15 @@ begin
 end $$;
 
 -- Every ticket of every queue, for the invariants and the sweep.
-create function millrace.tickets() returns table (queue text, ticket bigint, locked_by text)
+create function millrace.tickets()
+returns table (queue text, ticket bigint, locked_by text, locked_at timestamptz)
 language plpgsql stable as $$
 declare
   q text;
 begin
   for q in select name from millrace.queues where to_regclass(format('%I.jobs', 'gw_' || name)) is not null
   loop
-    return query execute format('select %L::text, id::bigint, locked_by from %I.jobs', q, 'gw_' || q);
+    return query execute format('select %L::text, id::bigint, locked_by, locked_at from %I.jobs', q, 'gw_' || q);
   end loop;
 end $$;
 
@@ -339,6 +340,8 @@ begin
                  x.max_attempts, x.args, x.context, x.tags, x.slot, x.dedupe_key,
                  x.exclusive
             from request x join ticket t on t.id = x.id
+           -- The first of a key wins, and two statements that name the same keys wait, not deadlock.
+           order by x.definition, x.dedupe_key, x.ordinal
           on conflict (definition, dedupe_key) where dedupe_key is not null and finished_at is null
           do nothing
           returning r.id

@@ -131,7 +131,7 @@ end $$;
 
 -- Repairs what no single event announces; one process at a time, others return at once. p_after: how
 -- far the last pass came through the live runs; answers how far this one came (null: to the end).
-create function millrace.sweep(p_after uuid, p_limit integer)
+create function millrace.sweep(p_after uuid, p_limit integer, p_lease_ms integer)
 returns table (came_to uuid, repaired integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -169,12 +169,13 @@ begin
     execute format(
       'select %1$I.force_unlock_workers(array(
          select distinct j.locked_by from %1$I.jobs j
-          where j.locked_by is not null and j.locked_at < clock_timestamp() - interval ''15 seconds''
+          where j.locked_by is not null and j.locked_at < clock_timestamp() - %2$s * interval ''1 millisecond''
             and not exists (select from millrace.workers w where j.locked_by = any (w.pools))))',
-      'gw_' || q);
+      'gw_' || q, p_lease_ms);
   end loop;
 
-  -- Waiting runs without their ticket, a part of them per pass.
+  -- Waiting runs whose ticket is gone, or is held without being worked on: by a fetch whose answer was
+  -- lost, or by a process that fetched more than it gets to. A part of the runs per pass.
   with part as materialized (
     select r.id from millrace.runs r
      where r.finished_at is null and r.queue is not null and (p_after is null or r.id > p_after)
@@ -183,7 +184,8 @@ begin
   bare as materialized (
     select r.id from part join millrace.runs r on r.id = part.id
       left join millrace.tickets() t on t.queue = r.queue and t.ticket = r.ticket
-     where r.state in ('queued', 'retrying') and t.ticket is null
+     where r.state in ('queued', 'retrying')
+       and (t.ticket is null or t.locked_at < clock_timestamp() - p_lease_ms * interval '1 millisecond')
      order by r.id
   ),
   renewed as (

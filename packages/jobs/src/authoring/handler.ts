@@ -23,6 +23,8 @@ export class RunAborted extends Error {
 /** What a handler is told about its run, and what it may use. */
 export interface HandlerContext {
   readonly runId: string;
+  /** Numbers the claims of this run from 1: with `runId` it names this execution and no other. */
+  readonly execution: number;
   /** 1 for the first attempt. */
   readonly attempt: number;
   readonly maxAttempts: number;

@@ -24,8 +24,7 @@ export function toError(thrown: unknown): Error {
  */
 export function describeError(thrown: unknown, secrets: readonly string[]): ErrorDescription {
   // The limit may cut a surrogate pair in two, hence what is storable comes last.
-  const told = (text: string, max: number): string =>
-    storable(scrub(text, secrets).slice(0, max));
+  const told = (text: string, max: number): string => storable(scrub(text, secrets).slice(0, max));
   try {
     const error = toError(thrown);
     return {

@@ -36,10 +36,7 @@ export interface RunningExecution {
 /** The execution to which the running code belongs. */
 const current = new AsyncLocalStorage<RunningExecution>();
 
-/**
- * The execution whose code let this error escape, or undefined when it came from elsewhere. To be
- * called in the process's `uncaughtException` and `unhandledRejection` handlers.
- */
+/** The execution whose code is running, also in handlers of escaped errors; undefined elsewhere. */
 export function currentExecution(): RunningExecution | undefined {
   return current.getStore();
 }
@@ -135,6 +132,7 @@ function handlerContext(
   let log: Logger | undefined;
   return {
     runId: claimed.id,
+    execution: claimed.execution,
     attempt: claimed.attempt,
     maxAttempts: claimed.max_attempts,
     slot: claimed.slot,

@@ -1,38 +1,48 @@
 /**
- * Lets executions of a process run side by side, except for one that must be alone: it waits for the
- * others to end, and they wait for it.
+ * Counts the runs that this process holds, from before their claim until their ending is written, and
+ * lets one of them be the only one: while it waits and executes, no other is claimed, and those that
+ * have not started are to be handed back (`clearing`).
  */
 export class ExecutionGate {
-  private active = 0;
-  private alone = false;
-  private readonly waiting: { alone: boolean; enter: () => void }[] = [];
+  private held = 0;
+  private alone: (() => void) | undefined;
+  private readonly waiting: (() => void)[] = [];
 
-  enter(alone: boolean): Promise<void> | undefined {
-    if (this.waiting.length === 0 && this.admits(alone)) {
-      this.admit(alone);
+  /** Lets a claim in; at once, without a turn of the event loop, while nobody wants to be alone. */
+  enter(): Promise<void> | undefined {
+    if (!this.alone) {
+      this.held++;
       return undefined;
     }
-    return new Promise((enter) => this.waiting.push({ alone, enter }));
+    return new Promise((enter) => this.waiting.push(enter));
+  }
+
+  /** Whether one waits to be, or is, alone: what has not started gives way. */
+  get clearing(): boolean {
+    return this.alone !== undefined;
+  }
+
+  /** For one that is in: resolves when it is the only one. False if another wants to be alone. */
+  async becomeAlone(): Promise<boolean> {
+    if (this.alone) return false;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.alone = resolve;
+    if (this.held === 1) resolve();
+    await promise;
+    return true;
+  }
+
+  /** The one that was alone has ended. */
+  endAlone(): void {
+    this.alone = undefined;
+    for (const enter of this.waiting.splice(0)) {
+      this.held++;
+      enter();
+    }
   }
 
   leave(): void {
-    this.active--;
-    this.alone = false;
-    for (;;) {
-      const next = this.waiting[0];
-      if (!next || !this.admits(next.alone)) return;
-      this.waiting.shift();
-      this.admit(next.alone);
-      next.enter();
-    }
-  }
-
-  private admits(alone: boolean): boolean {
-    return alone ? this.active === 0 : !this.alone;
-  }
-
-  private admit(alone: boolean): void {
-    this.active++;
-    this.alone = alone;
+    this.held--;
+    if (this.held === 1) this.alone?.();
   }
 }

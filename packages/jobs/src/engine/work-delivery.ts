@@ -42,33 +42,16 @@ export function createDeliveryWork(
   const window = new Semaphore(concurrency + Math.min(prefetch, concurrency));
   const strands = new Semaphore(concurrency);
 
+  /** How the run ended; null if it was not started and goes back. */
   async function execute(claimed: ClaimedRun): Promise<Settled | null> {
-    const definition = floor.registry.definitions.get(claimed.definition);
-    const loadHandler = floor.registry.loadHandler;
-    if (definition?.form !== 'queued' || !loadHandler) {
-      throw new Error(
-        `a run of ${claimed.definition} was claimed, which this worker does not know`,
-      );
-    }
     await strands.acquire();
-    // What has lost two workers may be what killed them: nobody else shall go down with it.
-    await floor.gate.enter(claimed.losses >= LOSSES_UNTIL_ALONE);
-    const leave = (): void => {
-      floor.gate.leave();
+    if (floor.stopping || floor.gate.clearing) {
       strands.release();
-    };
-    if (floor.stopping) {
-      leave();
       return null;
     }
-    const execution = startExecution(
-      claimed,
-      definition,
-      () => loadHandler(definition.name),
-      floor.tools,
-    );
+    const execution = start(floor, claimed);
     floor.executions.add(execution);
-    void execution.strand.then(leave);
+    void execution.strand.then(() => strands.release());
     try {
       return await execution.settled;
     } finally {
@@ -76,19 +59,50 @@ export function createDeliveryWork(
     }
   }
 
+  /** What has lost two workers may be what killed them: nobody else shall go down with it. */
+  async function executeAlone(claimed: ClaimedRun): Promise<Settled | null> {
+    if (!(await floor.gate.becomeAlone())) return null;
+    try {
+      if (floor.stopping) return null;
+      const execution = start(floor, claimed);
+      floor.executions.add(execution);
+      const settled = await execution.settled;
+      floor.executions.delete(execution);
+      return settled;
+    } finally {
+      floor.gate.endAlone();
+    }
+  }
+
   return async (delivery) => {
     await window.acquire();
-    let claimed: ClaimedRun | null;
-    let settled: Settled | null = null;
+    await floor.gate.enter();
+    let inWindow = true;
     try {
-      claimed = floor.stopping ? null : await floor.transitions.claim(delivery);
-      if (claimed) settled = await execute(claimed);
-    } finally {
+      const claimed = floor.stopping ? null : await floor.transitions.claim(delivery);
+      if (!claimed) {
+        await floor.transitions.renew(delivery, floor.stopping ? 0 : UNCLAIMED_DELAY_MS);
+        return;
+      }
+      const alone = claimed.losses >= LOSSES_UNTIL_ALONE;
+      const settled = await (alone ? executeAlone(claimed) : execute(claimed));
       window.release();
+      inWindow = false;
+      await endExecution(floor, claimed, settled);
+    } finally {
+      floor.gate.leave();
+      if (inWindow) window.release();
     }
-    if (claimed) await endExecution(floor, claimed, settled);
-    else await floor.transitions.renew(delivery, floor.stopping ? 0 : UNCLAIMED_DELAY_MS);
   };
+}
+
+function start(floor: WorkFloor, claimed: ClaimedRun): RunningExecution {
+  const definition = floor.registry.definitions.get(claimed.definition);
+  const { loadHandler } = floor.registry;
+  if (definition?.form !== 'queued' || !loadHandler) {
+    throw new Error(`a run of ${claimed.definition} was claimed, which this worker does not know`);
+  }
+  return startExecution(claimed, definition, () => loadHandler(definition.name), floor.tools);
 }
 
 const NOT_STARTED: Ending = {

@@ -10,7 +10,7 @@ import { listenForCancels } from './control/listen-for-cancels.ts';
 import { createJobClient } from './enqueue-run.ts';
 import { ABORT_GRACE_MS } from './execute-run.ts';
 import { ExecutionGate } from './execution-gate.ts';
-import { startHeartbeat } from './lease/heartbeat.ts';
+import { LEASE_MS, startHeartbeat } from './lease/heartbeat.ts';
 import { startReaper } from './lease/reaper.ts';
 import { type QueueRunner, runnerConnections, startQueueRunner } from './queues/queue-runner.ts';
 import { announceStop, registerWorker, removeWorker } from './sql/workers.ts';
@@ -34,7 +34,7 @@ export async function startIncarnation(
   options: WorkerOptions,
   onLost: () => void,
 ): Promise<WorkerIncarnation> {
-  const { log } = options;
+  const { log, leaseMs = LEASE_MS } = options;
   const id = randomUUID();
   const settings = settingsOf(options.registry, options.queues);
   const lease = { held: true };
@@ -46,6 +46,7 @@ export async function startIncarnation(
   const heartbeat = startHeartbeat({
     pool: pools.leases,
     workerId: id,
+    leaseMs,
     poolIds: () => runners.flatMap((runner) => runner.poolIds()),
     log,
     onLost() {
@@ -53,7 +54,7 @@ export async function startIncarnation(
       onLost();
     },
   });
-  const reaper = startReaper({ pool: writers, heartbeat, log });
+  const reaper = startReaper({ pool: writers, heartbeat, leaseMs, log });
   const cancels = listenForCancels(floor, writers, options.databaseUrl);
 
   async function close(): Promise<void> {

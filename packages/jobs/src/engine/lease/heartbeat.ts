@@ -3,9 +3,8 @@ import type { Logger } from 'pino';
 
 import { renewWorker } from '../sql/workers.ts';
 
-/** A worker whose lease has not been renewed for this long is lost. */
+/** A worker whose lease has not been renewed for this long is lost, unless told otherwise. */
 export const LEASE_MS = 15_000;
-const HEARTBEAT_MS = 2_000;
 
 export interface Heartbeat {
   /** When the database last took it. */
@@ -18,15 +17,17 @@ export interface Heartbeat {
 interface HeartbeatOptions {
   readonly pool: pg.Pool;
   readonly workerId: string;
+  readonly leaseMs: number;
   readonly poolIds: () => readonly string[];
   readonly log: Logger;
   /** Called once, when the worker finds that it has been declared lost. */
   readonly onLost: () => void;
 }
 
-/** Renews the worker's lease every two seconds, with the graphile pools it owns. */
+/** Renews the worker's lease several times within it, with the graphile pools it owns. */
 export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { pool, workerId, poolIds, log } = options;
+  const everyMs = options.leaseMs / 7.5;
   let last = new Date();
   let steadySince = Date.now();
   let beating = false;
@@ -38,7 +39,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     try {
       const { rowCount } = await pool.query({ ...renewWorker, values: [workerId, poolIds()] });
       const now = Date.now();
-      if (now - last.getTime() > HEARTBEAT_MS * 3) steadySince = now;
+      if (now - last.getTime() > everyMs * 3) steadySince = now;
       last = new Date(now);
       if (rowCount === 0) {
         lost = true;
@@ -53,7 +54,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   }
 
   void beat();
-  const timer = setInterval(() => void beat(), HEARTBEAT_MS);
+  const timer = setInterval(() => void beat(), everyMs);
   return {
     last: () => last,
     steadyForMs: () => Date.now() - steadySince,

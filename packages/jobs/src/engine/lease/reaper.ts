@@ -2,15 +2,14 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 
 import { type ReapedWorker, reapWorkers, sweep } from '../sql/leases.ts';
-import { type Heartbeat, LEASE_MS } from './heartbeat.ts';
+import type { Heartbeat } from './heartbeat.ts';
 
-const REAP_EVERY_MS = 2_000;
-const SWEEP_EVERY_MS = 10_000;
 const SWEEP_RUNS = 50_000;
 
 interface ReaperOptions {
   readonly pool: pg.Pool;
   readonly heartbeat: Heartbeat;
+  readonly leaseMs: number;
   readonly log: Logger;
 }
 
@@ -19,30 +18,30 @@ interface ReaperOptions {
  * to it that each case is treated once. A worker judges others only after a lease's time of steady
  * heartbeats of its own: when the database comes back, everybody gets the time to say so.
  */
-export function startReaper({ pool, heartbeat, log }: ReaperOptions): { stop(): void } {
+export function startReaper({ pool, heartbeat, leaseMs, log }: ReaperOptions): { stop(): void } {
   let cameTo: string | null = null;
 
   async function reap(): Promise<void> {
-    if (heartbeat.steadyForMs() < LEASE_MS) return;
-    const { rows } = await pool.query<ReapedWorker>({ ...reapWorkers, values: [LEASE_MS] });
+    if (heartbeat.steadyForMs() < leaseMs) return;
+    const { rows } = await pool.query<ReapedWorker>({ ...reapWorkers, values: [leaseMs] });
     for (const lost of rows) {
       log.warn({ lost }, 'a worker was lost; its runs go to others');
     }
   }
 
   async function repair(): Promise<void> {
-    if (heartbeat.steadyForMs() < LEASE_MS) return;
+    if (heartbeat.steadyForMs() < leaseMs) return;
     const { rows } = await pool.query<{ came_to: string | null; repaired: number }>({
       ...sweep,
-      values: [cameTo, SWEEP_RUNS],
+      values: [cameTo, SWEEP_RUNS, leaseMs],
     });
     cameTo = rows[0]?.came_to ?? null;
     const repaired = rows[0]?.repaired ?? 0;
     if (repaired > 0) log.warn({ repaired }, 'runs that had gone astray were repaired');
   }
 
-  const reaping = every(REAP_EVERY_MS, reap, log);
-  const sweeping = every(SWEEP_EVERY_MS, repair, log);
+  const reaping = every(leaseMs / 7.5, reap, log);
+  const sweeping = every(leaseMs / 1.5, repair, log);
   return {
     stop() {
       clearInterval(reaping);

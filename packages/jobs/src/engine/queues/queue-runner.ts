@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -36,6 +37,16 @@ interface QueueRunnerOptions {
   readonly work: (delivery: Delivery) => Promise<void>;
 }
 
+/** Takes errors that escape from graphile-worker: some of its promises have nobody who waits. */
+const escapes = new AsyncLocalStorage<(error: unknown) => void>();
+
+/** Gives an escaped error to the runner in whose code it arose; false when it came from elsewhere. */
+export function breakCurrentRunner(error: unknown): boolean {
+  const breakDown = escapes.getStore();
+  breakDown?.(error);
+  return breakDown !== undefined;
+}
+
 const MAX_BACKOFF_MS = 2_000;
 
 /** Connections that {@link startQueueRunner} needs: slots, or a fetch and a completion when batched. */
@@ -50,18 +61,19 @@ export async function startQueueRunner(options: QueueRunnerOptions): Promise<Que
   let stopping = false;
 
   async function start(): Promise<void> {
+    let broken = false;
+    const breakDown = (error: unknown): void => {
+      options.log.error({ err: error, queue: options.queue }, 'a graphile pool broke');
+      if (broken || stopping) return;
+      broken = true;
+      void restart();
+    };
     const events: WorkerEvents = new EventEmitter();
     // Each of graphile's workers and helpers adds listeners of its own.
     events.setMaxListeners(0);
     events.on('pool:create', ({ workerPool }) => (livePoolId = workerPool.id));
-    events.on('pool:fatalError', ({ error }) => {
-      options.log.error(
-        { err: error, queue: options.queue },
-        'a graphile pool broke; it is replaced',
-      );
-      if (!stopping) void restart();
-    });
-    const runner = await run(runnerOptions(options, events));
+    events.on('pool:fatalError', ({ error }) => breakDown(error));
+    const runner = await escapes.run(breakDown, () => run(runnerOptions(options, events)));
     runners.add(runner);
     // Its reason has been told by the event; it resolves or rejects when its last delivery has ended.
     void runner.promise.catch(() => undefined).then(() => runners.delete(runner));

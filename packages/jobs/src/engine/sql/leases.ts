@@ -11,10 +11,10 @@ export interface ReapedWorker {
   readonly runs: number;
 }
 
-/** $1 how far the last pass came, $2 how many live runs to look at. */
+/** $1 how far the last pass came, $2 how many live runs to look at, $3 lease in milliseconds. */
 export const sweep = {
   name: 'millrace_sweep',
-  text: 'select came_to, repaired from millrace.sweep($1, $2)',
+  text: 'select came_to, repaired from millrace.sweep($1, $2, $3)',
 } as const;
 
 /** Which of the runs $1 somebody wants to end. */

@@ -1,0 +1,26 @@
+import type { Db } from '@millrace/db/client';
+import type pg from 'pg';
+
+/** What handlers themselves say they did: independent of the records that are checked against it. */
+export async function createLedger(pool: pg.Pool): Promise<void> {
+  await pool.query(`
+    create table if not exists public.ledger (
+      run_id uuid not null,
+      execution integer not null,
+      pid integer not null,
+      started_at timestamptz not null default clock_timestamp(),
+      ended_at timestamptz
+    );
+    create index if not exists ledger_run on public.ledger (run_id, execution);
+    truncate public.ledger`);
+}
+
+export async function startInLedger(db: Db, runId: string, execution: number): Promise<void> {
+  await db.$executeRaw`insert into public.ledger (run_id, execution, pid)
+                       values (${runId}::uuid, ${execution}, ${process.pid})`;
+}
+
+export async function endInLedger(db: Db, runId: string, execution: number): Promise<void> {
+  await db.$executeRaw`update public.ledger set ended_at = clock_timestamp()
+                        where run_id = ${runId}::uuid and execution = ${execution} and pid = ${process.pid}`;
+}
