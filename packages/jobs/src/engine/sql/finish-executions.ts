@@ -44,12 +44,15 @@ select id, execution, charged, outcome, $12, waited_ms, started_at, clock_timest
   from ended`,
 } as const;
 
-/** Which of the executions this worker has ended: $1 run ids, $2 executions, $3 worker. */
+/**
+ * Which of the executions this worker has ended itself, not its reaper ("lost"): $1 run ids, $2 executions,
+ * $3 worker.
+ */
 export const endedExecutions = {
   name: 'millrace_ended_executions',
   text: `
 select e.run_id, e.execution
   from unnest($1::uuid[], $2::integer[]) as t (id, execution)
   join millrace.executions e on e.run_id = t.id and e.execution = t.execution
- where e.worker_id = $3`,
+ where e.worker_id = $3 and e.outcome <> 'lost'`,
 } as const;
