@@ -31,7 +31,13 @@ export function createClaim(
       };
       if (retry) take((await pool.query<ClaimedRun>({ ...recoverClaims, values })).rows);
       take((await pool.query<ClaimedRun>({ ...claimRuns, values })).rows);
-      return deliveries.map(({ runId, ticket }) => claimed.get(`${runId} ${ticket}`) ?? null);
+      return deliveries.map(({ runId, ticket }) => {
+        const key = `${runId} ${ticket}`;
+        const run = claimed.get(key) ?? null;
+        // A ticket that a broken pool and its successor both delivered is one claim.
+        claimed.delete(key);
+        return run;
+      });
     },
   });
 
