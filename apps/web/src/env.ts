@@ -2,49 +2,55 @@ import { z } from 'zod';
 
 export const APP_ENVS = ['local', 'dev', 'staging', 'production'] as const;
 
-const secret = z.string().min(32, 'must have at least 32 characters');
-/** An empty variable counts as one that is not set. */
-const optional = <Schema extends z.ZodType>(schema: Schema) =>
-  z.preprocess((value) => (value === '' ? undefined : value), schema.optional());
+const secret = z
+  .string()
+  .min(32, 'must have at least 32 characters')
+  // A line's end, as a file brings it along, would never match what a header carries.
+  .regex(/^[\x21-\x7e]*$/, 'must be of printable ASCII characters without spaces');
 
-const environment = z
-  .object({
-    DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'is required: a postgres:// URL' }),
-    APP_ENV: z.enum(APP_ENVS).default('production'),
-    SCHEDULER_TOKEN: optional(secret),
-    SCHEDULER_TOKEN_PREVIOUS: optional(secret),
-    DEV_AUTH: optional(z.enum(['0', '1'])),
-    LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
-  })
-  .superRefine((env, context) => {
-    if (env.DEV_AUTH === '1' && !isDevelopment(env)) {
-      context.addIssue({
-        code: 'custom',
-        path: ['DEV_AUTH'],
-        message: `skips the scheduler's secret, which APP_ENV=${env.APP_ENV} forbids: unset it`,
-      });
-    }
-    if (!env.SCHEDULER_TOKEN && env.DEV_AUTH !== '1') {
-      context.addIssue({
-        code: 'custom',
-        path: ['SCHEDULER_TOKEN'],
-        message: 'is required: the secret by which the scheduler authenticates',
-      });
-    }
-  });
+const environment = z.object({
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'is required: a postgres:// URL' }),
+  APP_ENV: z.enum(APP_ENVS).default('production'),
+  SCHEDULER_TOKEN: secret.optional(),
+  SCHEDULER_TOKEN_PREVIOUS: secret.optional(),
+  DEV_AUTH: z.enum(['0', '1']).optional(),
+  LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+});
 export type WebEnv = z.output<typeof environment>;
+type Variables = Readonly<Record<string, string | undefined>>;
 
 /** Whether development settings are allowed. APP_ENV says it, not NODE_ENV. */
-export function isDevelopment({ APP_ENV }: Pick<WebEnv, 'APP_ENV'>): boolean {
+export function isDevelopment({ APP_ENV }: { readonly APP_ENV?: string | undefined }): boolean {
   return APP_ENV === 'local' || APP_ENV === 'dev';
 }
 
-/** The environment of this process. Throws one error that lists every fault. */
-export function parseEnv(variables: Readonly<Record<string, string | undefined>>): WebEnv {
-  const parsed = environment.safeParse(variables);
-  if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}`);
+/**
+ * The environment of this process; an empty variable counts as one that is not set. Throws one error
+ * that lists every fault.
+ */
+export function parseEnv(variables: Variables): WebEnv {
+  const set = Object.fromEntries(Object.entries(variables).filter(([, value]) => value !== ''));
+  const parsed = environment.safeParse(set);
+  const faults = [
+    ...(parsed.error?.issues ?? []).map((issue) => `${issue.path.join('.')} ${issue.message}`),
+    ...combinationFaults(set),
+  ];
+  if (parsed.success && faults.length === 0) return parsed.data;
   throw new Error(`The environment is not valid: ${faults.join('; ')}`);
+}
+
+/** What no variable says alone. Not a refinement: zod skips those once a variable has a fault. */
+function combinationFaults({ APP_ENV = 'production', DEV_AUTH, SCHEDULER_TOKEN }: Variables) {
+  const faults: string[] = [];
+  if (DEV_AUTH === '1' && !isDevelopment({ APP_ENV })) {
+    faults.push(
+      "DEV_AUTH skips the scheduler's secret, which is allowed with APP_ENV=local and dev only: unset it",
+    );
+  }
+  if (!SCHEDULER_TOKEN && DEV_AUTH !== '1') {
+    faults.push('SCHEDULER_TOKEN is required: the secret by which the scheduler authenticates');
+  }
+  return faults;
 }
 
 /** This process's own. */

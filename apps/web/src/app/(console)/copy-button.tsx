@@ -34,11 +34,7 @@ export function CopyButton({ text, label }: { text: string; label: string }): Re
       onClick={() => void copy()}
     >
       <svg viewBox="0 0 16 16" aria-hidden="true">
-        {copied ? (
-          <path d="m3.5 8.5 3 3 6-7" />
-        ) : (
-          <path d="M6 5.5h7v8H6zM10 5.5v-3H3v8h3" />
-        )}
+        {copied ? <path d="m3.5 8.5 3 3 6-7" /> : <path d="M6 5.5h7v8H6zM10 5.5v-3H3v8h3" />}
       </svg>
       <output className={styles.told}>
         {copied === true ? 'Copied' : copied === false ? 'Select it to copy' : ''}

@@ -34,8 +34,8 @@ export function NoRuns({ query, firstRun }: { query: RunsQuery; firstRun: string
     <Notice title="No runs yet">
       <p>
         Trigger the first one from a terminal, with the scheduler’s secret in{' '}
-        <code>SCHEDULER_TOKEN</code> (<code>./bin/start</code> prints the command with it filled in).
-        The run appears here by itself.
+        <code>SCHEDULER_TOKEN</code> (<code>./bin/start</code> prints the command with it filled
+        in). The run appears here by itself.
       </p>
       <div className={styles.command}>
         <pre>
