@@ -75,7 +75,7 @@ describe('workers under faults', () => {
       for (let round = 0; round < SCALE; round++) {
         await scenario.enqueue(quick, 3_000);
         await scenario.enqueue(slow, 30);
-        for (const worker of scenario.workers) {
+        for (const worker of scenario.workers()) {
           await sleep(500);
           worker.kill('SIGTERM');
         }

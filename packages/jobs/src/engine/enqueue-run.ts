@@ -147,7 +147,7 @@ export function storedArgs(definition: JobDefinition, args: unknown): unknown {
 /** Undefined for what JSON has no text for: undefined, functions, circles, bigints. */
 function toJson(value: unknown): string | undefined {
   try {
-    return JSON.stringify(value) as string | undefined;
+    return JSON.stringify(value);
   } catch {
     return undefined;
   }
