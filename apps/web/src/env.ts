@@ -1,6 +1,5 @@
+import { APP_ENVS } from '@millrace/jobs/contract/app-env';
 import { z } from 'zod';
-
-export const APP_ENVS = ['local', 'dev', 'staging', 'production'] as const;
 
 const secret = z
   .string()

@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util';
 
+import { APP_ENVS } from '@millrace/jobs/contract/app-env';
 import { z } from 'zod';
-
-export const APP_ENVS = ['local', 'dev', 'staging', 'production'] as const;
 
 /** A variable that is there but empty is a fault, not 0. */
 const wholeUpTo = (max: number) =>
