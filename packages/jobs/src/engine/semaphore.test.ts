@@ -6,8 +6,8 @@ import { Semaphore } from './semaphore.ts';
 describe('acquire', () => {
   it('gives a free permit at once, without a turn of the event loop', () => {
     const semaphore = new Semaphore(2);
-    expect(semaphore.acquire()).toBeUndefined();
-    expect(semaphore.acquire()).toBeUndefined();
+    expect(semaphore.acquire()).toBe(true);
+    expect(semaphore.acquire()).toBe(true);
     expect(semaphore.acquire()).toBeInstanceOf(Promise);
   });
 
@@ -57,5 +57,18 @@ describe('acquire', () => {
         },
       ),
     );
+  });
+});
+
+describe('dismiss', () => {
+  it('sends away all who wait, who then hold nothing', async () => {
+    const semaphore = new Semaphore(1);
+    await semaphore.acquire();
+    const [first, second] = [semaphore.acquire(), semaphore.acquire()];
+    semaphore.dismiss();
+    expect([await first, await second]).toEqual([false, false]);
+    semaphore.release();
+    expect(semaphore.acquire()).toBe(true);
+    expect(semaphore.acquire()).toBeInstanceOf(Promise);
   });
 });

@@ -26,6 +26,8 @@ export interface WorkFloor {
   readonly log: Logger;
   readonly executions: Set<RunningExecution>;
   readonly gate: ExecutionGate;
+  /** Of every queue: where claimed runs wait for one of its strands. */
+  readonly strands: Set<Semaphore>;
   /** Set at shutdown: what was delivered but not started goes back. */
   stopping: boolean;
 }
@@ -41,10 +43,11 @@ export function createDeliveryWork(
 ): (delivery: Delivery) => Promise<void> {
   const window = new Semaphore(concurrency + Math.min(prefetch, concurrency));
   const strands = new Semaphore(concurrency);
+  floor.strands.add(strands);
 
   /** How the run ended; null if it was not started and goes back. */
   async function execute(claimed: ClaimedRun): Promise<Settled | null> {
-    await strands.acquire();
+    if (!(await strands.acquire())) return null;
     if (floor.stopping || floor.gate.clearing) {
       strands.release();
       return null;
@@ -61,7 +64,9 @@ export function createDeliveryWork(
 
   /** What has lost two workers may be what killed them: nobody else shall go down with it. */
   async function executeAlone(claimed: ClaimedRun): Promise<Settled | null> {
-    if (!(await floor.gate.becomeAlone())) return null;
+    const alone = floor.gate.becomeAlone();
+    dismissWaiting(floor);
+    if (!(await alone)) return null;
     try {
       if (floor.stopping) return null;
       const execution = start(floor, claimed);
@@ -94,6 +99,14 @@ export function createDeliveryWork(
       if (inWindow) window.release();
     }
   };
+}
+
+/**
+ * Sends back what is claimed and waits for a strand. A handler that ignores its signal may never free
+ * one, hence nobody may wait for that where the floor is to be cleared.
+ */
+export function dismissWaiting(floor: WorkFloor): void {
+  for (const strands of floor.strands) strands.dismiss();
 }
 
 function start(floor: WorkFloor, claimed: ClaimedRun): RunningExecution {

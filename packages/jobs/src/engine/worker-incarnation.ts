@@ -15,7 +15,12 @@ import { startReaper } from './lease/reaper.ts';
 import { type QueueRunner, runnerConnections, startQueueRunner } from './queues/queue-runner.ts';
 import { announceStop, registerWorker, removeWorker } from './sql/workers.ts';
 import { createRunTransitions } from './transition-run.ts';
-import { createDeliveryWork, endExecution, type WorkFloor } from './work-delivery.ts';
+import {
+  createDeliveryWork,
+  dismissWaiting,
+  endExecution,
+  type WorkFloor,
+} from './work-delivery.ts';
 import type { WorkerOptions } from './worker-options.ts';
 import { openWorkerPools, type WorkerPools } from './worker-pools.ts';
 
@@ -110,6 +115,7 @@ function createFloor(
     log,
     executions: new Set(),
     gate: new ExecutionGate(),
+    strands: new Set(),
     stopping: false,
     transitions: createRunTransitions({
       pool: writers,
@@ -173,6 +179,7 @@ async function clearFloor(
   reason: 'shutdown' | 'lease-lost',
 ): Promise<void> {
   floor.stopping = true;
+  dismissWaiting(floor);
   const delivered = Promise.allSettled(runners.map((runner) => runner.stop()));
   await Promise.race([delivered, sleep(timeoutMs, undefined, { ref: false })]);
   for (const execution of floor.executions) execution.abort(reason);
