@@ -59,7 +59,8 @@ export function startExecution(
     ]),
     strand: started.promise,
     abort: (reason) => controller.abort(new RunAborted(reason)),
-    crash(error) {
+    crash(thrown) {
+      const error = isAskable(thrown) ? thrown : unreadable();
       crashed.resolve({ how: 'threw', error });
       controller.abort(toError(error));
     },
@@ -84,10 +85,24 @@ async function callHandler(
       throw fatal(`the stored arguments no longer satisfy the schema of ${definition.name}`);
     }
     const value = await handler(args.data as never, handlerContext(claimed, signal, tools));
-    return { how: 'returned', value };
+    return { how: 'returned', value: isAskable(value) ? value : null };
   } catch (error) {
-    return { how: 'threw', error };
+    return { how: 'threw', error: isAskable(error) ? error : unreadable() };
   }
+}
+
+/** Whether `instanceof` works on it: a proxy may refuse, and whoever judges an ending must not fail. */
+function isAskable(value: unknown): boolean {
+  try {
+    void (value instanceof Error);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function unreadable(): Error {
+  return new Error('an error that cannot be read was thrown');
 }
 
 /** The handler's end, or that of its timeout, cancel, shutdown or lease plus a short grace. */
