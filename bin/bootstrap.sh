@@ -8,6 +8,8 @@ PNPM_VERSION=11.28.10 # the one in package.json's `packageManager`
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
 TOOLS="$ROOT/.tools"
 SYSTEM_PATH="$PATH"
+# With "production", pnpm would leave out what builds and tests.
+unset NODE_ENV
 export NEXT_TELEMETRY_DISABLED=1 TURBO_TELEMETRY_DISABLED=1
 
 fail() {
@@ -73,14 +75,23 @@ when_changed() {
   sum="$(cksum)"
   if [[ "$(cat "$stamp" 2>/dev/null)" == "$sum" ]]; then return; fi
   quietly "$what" "$@"
-  printf '%s\n' "$sum" >"$stamp"
+  printf '%s\n' "$sum" 2>/dev/null >"$stamp" || fail "$ROOT/$stamp cannot be written: check its owner and permissions"
 }
 
 install_dependencies() {
   local files=(pnpm-lock.yaml pnpm-workspace.yaml package.json {apps,packages,tooling}/*/package.json {bench,e2e}/package.json)
   { node --version && cat "${files[@]}"; } 2>/dev/null |
-    when_changed node_modules/.millrace-installed 'installing the dependencies' \
-      pnpm install --frozen-lockfile --config.confirmModulesPurge=false
+    when_changed node_modules/.millrace-installed 'installing the dependencies' pnpm_install
+}
+
+pnpm_install() {
+  local certificates
+  # pnpm does not read the machine's npmrc, where companies name the certificates of their proxy.
+  certificates="$(PATH="$SYSTEM_PATH" npm config get cafile 2>/dev/null || true)"
+  if [[ -z "${NODE_EXTRA_CA_CERTS:-}" && -f "$certificates" ]]; then
+    export NODE_EXTRA_CA_CERTS="$certificates"
+  fi
+  pnpm install --frozen-lockfile --config.confirmModulesPurge=false --config.fetchRetries=1 </dev/null
 }
 
 generate_code() {

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 import { announcement } from './announce.ts';
+import { buildWeb } from './build-web.ts';
 import { defaultDataDir, openDataDir } from './data-dir.ts';
 import { inheritedEnv, parseStartEnv, type StartEnv } from './env.ts';
 import { Fault } from './fault.ts';
@@ -54,7 +55,7 @@ async function start(dev: boolean, started: StopStack, { signal }: StopRequest):
   });
   await checkPort(env.PORT);
   const logs = join(dataDir, 'logs');
-  mkdirSync(logs, { recursive: true });
+  mkdirSync(logs, { recursive: true, mode: 0o700 });
 
   const given = env.DATABASE_URL !== undefined;
   const databaseUrl = await prepareDatabase({
@@ -70,18 +71,13 @@ async function start(dev: boolean, started: StopStack, { signal }: StopRequest):
   print('migrating the database …');
   await mustRun({
     ...command,
-    name: 'the migration',
+    name: 'migration',
     file: process.execPath,
     args: ['--disable-warning=ExperimentalWarning', join('apps', 'worker', 'src', 'migrate.ts')],
   });
   if (!dev) {
     print('building the console …');
-    await mustRun({
-      ...command,
-      name: 'the build',
-      file: join(REPOSITORY, 'node_modules', '.bin', 'turbo'),
-      args: ['run', 'build', '--filter=@millrace/web', '--env-mode=loose', '--ui=stream'],
-    });
+    await mustRun(buildWeb(childEnv, signal));
   }
 
   print('starting …');
