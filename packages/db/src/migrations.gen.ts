@@ -2,7 +2,7 @@
 export const migrations = [
   {
     name: '0001_core',
-    checksum: '4786a6ce33c5cb93ecb7ced0fc9c74d72248d7eef5cff7e5fa008c3acb7590f0',
+    checksum: 'f7ade1a4b59bb1c65641c5482d8c04b53441af628d5a9481b3c9bda50ed57393',
   },
   {
     name: '0002_scheduler',

@@ -191,14 +191,17 @@ begin
          more = case when new.queue is null then (new.result ->> 'more')::boolean end,
          finished_at = new.finished_at
    where run_id = new.id;
-  if new.finished_at is not null then
+  if found and new.finished_at is not null then
     perform pg_notify('millrace', json_build_object('done', new.id)::text);
   end if;
   return null;
 end $$;
 
 create trigger runs_scheduler_outcome after update of finished_at on millrace.runs
-for each row when (new.trigger = 'scheduler' and old.finished_at is distinct from new.finished_at)
+for each row when (
+  -- A POST may have joined a run that a schedule or an operator began.
+  new.trigger in ('scheduler', 'schedule', 'manual') and old.finished_at is distinct from new.finished_at
+)
 execute function millrace.record_scheduler_outcome();
 
 ------------------------------------------------------------------------------------------ tickets
