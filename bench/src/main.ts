@@ -1,6 +1,6 @@
 /** `./bin/bench`: measures Millrace against its yardsticks, A B A B, and writes a report. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -115,8 +115,9 @@ async function posts(pool: pg.Pool, url: string): Promise<Comparison[]> {
 
 async function main(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
+  chmodSync(directory, 0o755); // for root the server runs as another user
   const log = { info: () => undefined, warn: console.warn, error: console.error };
-  const server = await startPostgres({ dataDir: join(directory, 'data'), log });
+  const server = await startPostgres({ dataDir: directory, log: console.error });
   const pool = new pg.Pool({ connectionString: server.url, max: 4 });
   pool.on('error', () => undefined);
   try {
