@@ -141,7 +141,8 @@ function checkedResult(
   if (!Number.isInteger(count) || count < 0 || count > limit) {
     throw new TypeError(`${name} must report a count from 0 to its limit of ${limit}`);
   }
-  return { count, more };
+  // Whatever else it is, the database would refuse it.
+  return { count, more: more === true };
 }
 
 function wasTimeout(settled: Settled): boolean {
