@@ -34,10 +34,7 @@ interface CommonJobOptions<Name extends string, Args extends z.ZodType> {
 type NewArgs<Args extends z.ZodType> = (trigger: { slot: Date | null }) => z.input<Args>;
 
 /** Options of {@link defineJob}: `newArgs` may be left out where `{}` satisfies the schema. */
-export type JobOptions<Name extends string, Args extends z.ZodType> = CommonJobOptions<
-  Name,
-  Args
-> &
+export type JobOptions<Name extends string, Args extends z.ZodType> = CommonJobOptions<Name, Args> &
   (Record<never, never> extends z.input<Args>
     ? { newArgs?: NewArgs<Args> }
     : { newArgs: NewArgs<Args> });
@@ -77,7 +74,8 @@ export function defineJob<const Name extends string, Args extends z.ZodType>(
     !wholeWithin(definition.maxAttempts, 1, 100) && 'maxAttempts must be 1 to 100',
     !wholeWithin(definition.priority, -100, 100) && 'priority must be -100 to 100',
     !QUEUE_NAME.test(definition.queue) && `queue "${definition.queue}" is not a queue name`,
-    !within(retry.firstDelayMs, 1, retry.maxDelayMs) && 'retry.firstDelayMs must be 1 to maxDelayMs',
+    !within(retry.firstDelayMs, 1, retry.maxDelayMs) &&
+      'retry.firstDelayMs must be 1 to maxDelayMs',
     !within(retry.maxDelayMs, 1, 2_147_483_647) && 'retry.maxDelayMs must be at most 24 days',
     !within(retry.factor, 1, 100) && 'retry.factor must be 1 to 100',
     !within(retry.jitter, 0, 1) && 'retry.jitter must be 0 to 1',
@@ -98,7 +96,10 @@ export function durationOrNaN(duration: Duration): number {
 }
 
 /** Faults that queued and inline definitions share. */
-export function identityFaults(definition: { name: string; description: string }): (string | false)[] {
+export function identityFaults(definition: {
+  name: string;
+  description: string;
+}): (string | false)[] {
   return [
     !DEFINITION_NAME.test(definition.name) &&
       'name must be 2 to 63 of a-z, 0-9, "_" and ".", starting with a letter',
