@@ -196,7 +196,9 @@ describe('run an inline job that fails', () => {
     ['undefined', undefined],
     ['a NUL', new Error('a\0b')],
   ])('fails when the handler throws %s', async (_what, thrown) => {
-    const { run } = inline(() => Promise.reject(thrown as unknown as Error));
+    const { run } = inline(() => {
+      throw thrown as Error;
+    });
     await expect(run(definition, by(null))).rejects.toMatchObject(jobFailed);
     expect(await executions()).toMatchObject([{ outcome: 'failed' }]);
   });

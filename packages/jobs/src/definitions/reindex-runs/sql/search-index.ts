@@ -28,7 +28,7 @@ batch as materialized (
 added as (
   insert into millrace.run_search (generation, run_id, document)
   select position.building_generation, b.id,
-         setweight(to_tsvector('simple', replace(b.definition, '_', ' ') || ' ' || b.definition), 'A')
+         setweight(to_tsvector('simple', translate(b.definition, '_.', '  ') || ' ' || b.definition), 'A')
          || setweight(to_tsvector('simple', array_to_string(b.tags, ' ')), 'B')
          || setweight(to_tsvector('simple', concat_ws(' ', b.trigger, b.queue, b.end_code)), 'D')
          || setweight(to_tsvector('simple', coalesce((
