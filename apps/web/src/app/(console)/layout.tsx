@@ -1,11 +1,16 @@
 import Link from 'next/link';
+import { notFound } from 'next/navigation';
 import type { ReactNode } from 'react';
 
+import { isDevelopment } from '../../env.ts';
 import { webServer } from '../../server/jobs.ts';
 import styles from './layout.module.css';
 import { LiveSwitch } from './live-switch.tsx';
 
 export default function ConsoleLayout({ children }: { children: ReactNode }): ReactNode {
+  const { env } = webServer();
+  // Each page refuses for itself; this keeps the frame away as well.
+  if (!isDevelopment(env)) notFound();
   return (
     <>
       <a className={styles.skip} href="#main">
@@ -19,7 +24,7 @@ export default function ConsoleLayout({ children }: { children: ReactNode }): Re
           </Link>
           <span className={styles.environment}>
             <span className="visually-hidden">Environment: </span>
-            {webServer().env.APP_ENV}
+            {env.APP_ENV}
           </span>
           <LiveSwitch />
         </div>

@@ -22,7 +22,7 @@ export function NoRuns({ query, firstRun }: { query: RunsQuery; firstRun: string
   }
   if (state) {
     return (
-      <Notice title={`No run is ${STATUS_WORDS[state].toLowerCase()}`}>
+      <Notice title={`No ${STATUS_WORDS[state].toLowerCase()} runs`}>
         <p>One that comes into this state appears here by itself.</p>
         <Link href={runsHref({})} prefetch={false}>
           Show all runs
