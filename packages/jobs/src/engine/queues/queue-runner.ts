@@ -73,7 +73,9 @@ export async function startQueueRunner(options: QueueRunnerOptions): Promise<Que
     events.setMaxListeners(0);
     events.on('pool:create', ({ workerPool }) => (livePoolId = workerPool.id));
     events.on('pool:fatalError', ({ error }) => breakDown(error));
-    const runner = await escapes.run(breakDown, () => run(runnerOptions(options, events)));
+    const runner = await escapes.run(breakDown, () =>
+      run(runnerOptions(options, events, () => stopping)),
+    );
     runners.add(runner);
     // Its reason has been told by the event; it resolves or rejects when its last delivery has ended.
     void runner.promise.catch(() => undefined).then(() => runners.delete(runner));
@@ -101,7 +103,11 @@ export async function startQueueRunner(options: QueueRunnerOptions): Promise<Que
   };
 }
 
-function runnerOptions(options: QueueRunnerOptions, events: WorkerEvents): RunnerOptions {
+function runnerOptions(
+  options: QueueRunnerOptions,
+  events: WorkerEvents,
+  isStopping: () => boolean,
+): RunnerOptions {
   const { concurrency, prefetch } = options.settings;
   const slots = concurrency + prefetch;
   return {
@@ -109,7 +115,7 @@ function runnerOptions(options: QueueRunnerOptions, events: WorkerEvents): Runne
     schema: `gw_${options.queue}`,
     noHandleSignals: true,
     events,
-    logger: graphileLogger(options.log),
+    logger: graphileLogger(options.log, isStopping),
     taskList: {
       run: (payload, { job }) => options.work({ runId: runIdOf(payload), ticket: job.id }),
     },
@@ -134,11 +140,15 @@ function runIdOf(payload: unknown): string {
   throw new Error('a ticket without a run id was delivered');
 }
 
-/** graphile-worker's messages: its routine ones are debug, its errors are warnings (we judge runs). */
-function graphileLogger(log: Logger): GraphileLogger {
+/**
+ * graphile-worker's messages: its routine ones are debug, its errors are warnings (we judge runs). While
+ * it stops, those are routine too: its local queue gives its tickets back, and complains that it has.
+ */
+function graphileLogger(log: Logger, isStopping: () => boolean): GraphileLogger {
   return new GraphileLogger(() => (level, message) => {
     if (message.includes('maxPoolSize')) return; // see runnerConnections
-    if (level === 'error' || level === 'warning') log.warn({ from: 'graphile-worker' }, message);
+    const worrying = (level === 'error' || level === 'warning') && !isStopping();
+    if (worrying) log.warn({ from: 'graphile-worker' }, message);
     else log.debug({ from: 'graphile-worker' }, message);
   });
 }
