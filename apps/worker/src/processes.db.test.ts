@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 
 import { invariantViolations, useDatabase } from '@millrace/db/testing';
 import { createJobClient } from '@millrace/jobs/engine/enqueue-run';
@@ -9,7 +9,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { ledgerJob } from './testing/ledger-job.ts';
 
-const PROGRAM = join(import.meta.dirname, 'testing', 'ledger-worker.ts');
+const PROGRAM = fileURLToPath(new URL('./testing/ledger-worker.ts', import.meta.url));
 const NOTE = 'insert into public.ledger (run_id, pid) values ($1::uuid, $2::integer)';
 const RUNS = 10_000;
 
