@@ -74,13 +74,14 @@ describe('schema.prisma', () => {
          and c.relname <> '_prisma_migrations'
        group by c.oid order by 1`);
     const keys = await database.pool.query<{ table: string; key: string }>(`
-      select conrelid::regclass::text as table, substring(pg_get_constraintdef(oid) from '\\(.*\\)') as key
-        from pg_constraint where contype = 'p' and connamespace = 'millrace'::regnamespace`);
+      select relname::text as table, substring(pg_get_constraintdef(k.oid) from '\\(.*\\)') as key
+        from pg_constraint k join pg_class c on c.oid = k.conrelid
+       where k.contype = 'p' and k.connamespace = 'millrace'::regnamespace`);
     const keyOf = new Map(keys.rows.map((row) => [row.table, row.key]));
 
     const migrated = rows.map(({ table, lines }) => [
       table,
-      [...lines.sort(), `key ${keyOf.get(`millrace.${table}`) ?? 'missing'}`],
+      [...lines.sort(), `key ${keyOf.get(table) ?? 'missing'}`],
     ]);
     const declared = models.map(({ table, lines }) => [table, lines]);
     expect(Object.fromEntries(declared)).toEqual(Object.fromEntries(migrated));

@@ -8,8 +8,8 @@ import { canReach, type Account } from './postgres-account.ts';
 import type { PostgresBinaries } from './postgres-binaries.ts';
 import { readOrCreateSecret } from './secret-file.ts';
 
-/** The superuser that `initdb` makes. */
-export const SUPERUSER = 'millrace';
+/** The superuser that `initdb` makes. Not named as a schema is: that one would come before `public`. */
+export const SUPERUSER = 'postgres';
 
 /** The files of one PostgreSQL. */
 export interface Cluster {
