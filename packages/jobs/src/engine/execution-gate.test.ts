@@ -21,7 +21,7 @@ describe('enter', () => {
   it('keeps everybody out until the one that is alone has ended', async () => {
     const gate = new ExecutionGate();
     await gate.enter();
-    expect(await gate.becomeAlone()).toBe(true);
+    expect(await gate.becomeAlone(60_000)).toBe(true);
     const waiting = [gate.enter(), gate.enter()];
     expect(await hasHappened(waiting[0])).toBe(false);
     gate.endAlone();
@@ -35,7 +35,7 @@ describe('becomeAlone', () => {
   it('waits for the others to leave', async () => {
     const gate = new ExecutionGate();
     for (let holder = 0; holder < 3; holder++) await gate.enter();
-    const alone = gate.becomeAlone();
+    const alone = gate.becomeAlone(60_000);
     expect(gate.clearing).toBe(true);
     gate.leave();
     expect(await hasHappened(alone)).toBe(false);
@@ -47,8 +47,8 @@ describe('becomeAlone', () => {
     const gate = new ExecutionGate();
     await gate.enter();
     await gate.enter();
-    const first = gate.becomeAlone();
-    expect(await gate.becomeAlone()).toBe(false);
+    const first = gate.becomeAlone(60_000);
+    expect(await gate.becomeAlone(60_000)).toBe(false);
     gate.leave();
     expect(await first).toBe(true);
   });
@@ -57,9 +57,20 @@ describe('becomeAlone', () => {
     const gate = new ExecutionGate();
     await gate.enter();
     for (let round = 0; round < 3; round++) {
-      expect(await gate.becomeAlone()).toBe(true);
+      expect(await gate.becomeAlone(60_000)).toBe(true);
       gate.endAlone();
       expect(gate.clearing).toBe(false);
     }
+  });
+
+  it('gives up after its time and lets the others go on', async () => {
+    const gate = new ExecutionGate();
+    await gate.enter();
+    await gate.enter();
+    const alone = gate.becomeAlone(1);
+    const claim = gate.enter();
+    expect(await alone).toBe(false);
+    await claim;
+    expect(gate.clearing).toBe(false);
   });
 });

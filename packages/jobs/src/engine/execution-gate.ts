@@ -22,14 +22,20 @@ export class ExecutionGate {
     return this.alone !== undefined;
   }
 
-  /** For one that is in: resolves when it is the only one. False if another wants to be alone. */
-  async becomeAlone(): Promise<boolean> {
+  /**
+   * For one that is in: true when it is the only one. False if another wants to be alone, or if the
+   * others have not ended in time: a long run must not keep the process from its work.
+   */
+  async becomeAlone(withinMs: number): Promise<boolean> {
     if (this.alone) return false;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.alone = resolve;
-    if (this.held === 1) resolve();
-    await promise;
-    return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    this.alone = () => resolve(true);
+    if (this.held === 1) resolve(true);
+    const timeout = setTimeout(() => resolve(false), withinMs);
+    const alone = await promise;
+    clearTimeout(timeout);
+    if (!alone) this.endAlone();
+    return alone;
   }
 
   /** The one that was alone has ended. */

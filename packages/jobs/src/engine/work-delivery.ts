@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 
+import { snooze } from '../authoring/outcome.ts';
 import type { Registry } from '../authoring/registry.ts';
 import type { JobDefinition } from '../contract/definition.ts';
 import type { QueueSettings } from '../contract/queue.ts';
@@ -16,6 +17,9 @@ import type { RunTransitions } from './transition-run.ts';
 /** A run that this worker may not claim goes back for another worker after this long. */
 const UNCLAIMED_DELAY_MS = 5_000;
 const LOSSES_UNTIL_ALONE = 2;
+/** A run that must be alone holds up its process for no longer, and tries again after the second. */
+const BECOME_ALONE_MS = 5_000;
+const ALONE_AGAIN_MS = 30_000;
 const MAX_RESULT_LENGTH = 16_384;
 
 /** State that the queue runners of one worker process share. */
@@ -64,9 +68,9 @@ export function createDeliveryWork(
 
   /** What has lost two workers may be what killed them: nobody else shall go down with it. */
   async function executeAlone(claimed: ClaimedRun): Promise<Settled | null> {
-    const alone = floor.gate.becomeAlone();
+    const alone = floor.gate.becomeAlone(BECOME_ALONE_MS);
     dismissWaiting(floor);
-    if (!(await alone)) return null;
+    if (!(await alone)) return { how: 'returned', value: snooze(ALONE_AGAIN_MS) };
     try {
       if (floor.stopping) return null;
       const execution = start(floor, claimed);
