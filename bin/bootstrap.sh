@@ -79,7 +79,7 @@ when_changed() {
 }
 
 install_dependencies() {
-  local files=(pnpm-lock.yaml pnpm-workspace.yaml package.json {apps,packages,tooling}/*/package.json {bench,e2e}/package.json)
+  local files=(pnpm-lock.yaml pnpm-workspace.yaml package.json {apps,packages,tooling}/*/package.json {bench,chaos,e2e}/package.json)
   { node --version && cat "${files[@]}"; } 2>/dev/null |
     when_changed node_modules/.millrace-installed 'installing the dependencies' pnpm_install
 }

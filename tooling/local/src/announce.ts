@@ -12,9 +12,9 @@ export function announcement({ port, token, databaseUrl, logs }: Running): strin
   return [
     `ready: ${origin}`,
     '',
-    `  Console       ${origin}/`,
+    `  Recent runs   ${origin}/`,
     `  Start a job   curl -i -X POST${authorization} ${origin}/internal/jobs/reindex_runs`,
-    `  Follow it     curl -i${authorization} ${origin}<its Location header>   until 200`,
+    `  Follow it     curl${authorization} "${origin}<its Location>?wait=20"   until "done":true`,
     // A given one is known to who gave it, and its password stays off the screen.
     `  Database      ${databaseUrl ?? 'the one of DATABASE_URL'}`,
     `  Logs          ${logs}`,
