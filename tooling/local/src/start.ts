@@ -96,7 +96,10 @@ async function start(dev: boolean, started: StopStack, { signal }: StopRequest):
   });
   await waitUntilReady(programs, READY_TIMEOUT_MS, signal);
   for (const program of programs) program.steady();
-  print(announcement({ port: env.PORT, token, databaseUrl: given ? null : databaseUrl, logs }));
+  // A given secret stays off the screen, as a given database's password does.
+  const shown = env.SCHEDULER_TOKEN === undefined ? token : '$SCHEDULER_TOKEN';
+  const database = given ? null : databaseUrl;
+  print(announcement({ port: env.PORT, token: shown, databaseUrl: database, logs }));
 }
 
 async function checkPort(port: number): Promise<void> {
