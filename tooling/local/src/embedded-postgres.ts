@@ -60,7 +60,7 @@ export async function startPostgres(options: PostgresOptions): Promise<EmbeddedP
     });
     closeSync(output);
     if (child.pid !== undefined) {
-      const tie = endWith(child.pid);
+      const tie = endWith(child.pid, 'INT');
       child.once('exit', () => tie.cut());
     }
     await waitUntilReady(child, cluster.data, logFile);

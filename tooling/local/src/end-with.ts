@@ -6,11 +6,11 @@ export interface Tie {
 }
 
 /**
- * Interrupts a program that knows nothing of us when we end, however we end: a shell waits for the end
- * of a pipe that only we hold open.
+ * Ends a program that knows nothing of us when we end, however we end: a shell waits for the end of a
+ * pipe that only we hold open. A negative number stands for a process group, as with kill(2).
  */
-export function endWith(pid: number): Tie {
-  const watch = spawn('/bin/sh', ['-c', 'read -r _; kill -INT "$0"', String(pid)], {
+export function endWith(pid: number, signal: 'INT' | 'TERM'): Tie {
+  const watch = spawn('/bin/sh', ['-c', 'read -r _; kill -s "$1" -- "$0"', String(pid), signal], {
     cwd: '/',
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true,

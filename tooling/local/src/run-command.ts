@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
+import { endWith } from './end-with.ts';
 import { Fault } from './fault.ts';
 import { signalGroup } from './process-group.ts';
 
@@ -29,6 +30,7 @@ export async function runCommand(command: Command): Promise<Result> {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
+  const tie = child.pid === undefined ? null : endWith(-child.pid, 'TERM');
   const chunks: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -43,6 +45,7 @@ export async function runCommand(command: Command): Promise<Result> {
     command.signal?.throwIfAborted();
     return { ok: code === 0, output: Buffer.concat(chunks).toString('utf8') };
   } finally {
+    tie?.cut();
     command.signal?.removeEventListener('abort', abort);
   }
 }
