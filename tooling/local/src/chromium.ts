@@ -2,6 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 import { Fault, describeFault } from './fault.ts';
+import { packagedChromium } from './packaged-chromium.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome'];
 const MAC = '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome';
@@ -15,7 +16,7 @@ export async function findChromium(given: string | undefined, path: string): Pro
     if (!isProgram(given)) throw new Fault(`CHROMIUM_PATH (${given}) is no program`);
     return given;
   }
-  return installedChromium(path) ?? packagedChromium();
+  return installedChromium(path) ?? unpackedChromium();
 }
 
 /** The first one in the folders of PATH. */
@@ -25,12 +26,12 @@ export function installedChromium(path: string): string | null {
   return [...candidates, MAC].find(isProgram) ?? null;
 }
 
-async function packagedChromium(): Promise<string> {
+async function unpackedChromium(): Promise<string> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    throw new Fault('no Chromium: install one or set CHROMIUM_PATH');
+  }
   try {
-    const { default: chromium } = await import('@sparticuz/chromium');
-    const program = await chromium.executablePath();
-    if (process.platform === 'linux' && isProgram(program)) return program;
-    throw new Error(`${program} does not run on ${process.platform}`);
+    return await packagedChromium();
   } catch (error) {
     throw new Fault(`no Chromium: install one or set CHROMIUM_PATH (${describeFault(error)})`);
   }
