@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-const roots = ['apps', 'packages', 'tooling', 'bench', 'chaos'];
+const roots = ['apps', 'packages', 'tooling', 'bench'];
 const exclude = ['**/node_modules/**', '**/.next/**'];
 const jsonFile = process.env['VITEST_JSON'];
 
@@ -13,7 +13,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: roots.map((root) => `${root}/**/*.test.{ts,tsx}`),
-          exclude: [...exclude, '**/*.db.test.ts'],
+          exclude: [...exclude, '**/*.db.test.ts', '**/*.chaos.test.ts'],
         },
       },
       {
@@ -26,6 +26,17 @@ export default defineConfig({
           maxWorkers: 2,
           testTimeout: 20_000,
           hookTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          // Processes under faults: one scenario at a time, so that only the faults disturb it.
+          name: 'chaos',
+          include: ['chaos/**/*.chaos.test.ts'],
+          exclude,
+          globalSetup: ['packages/db/src/testing-global-setup.ts'],
+          pool: 'forks',
+          maxWorkers: 1,
         },
       },
     ],

@@ -18,6 +18,8 @@ export interface Scenario {
   enqueue(definition: JobDefinition, count: number): Promise<void>;
   /** Whether no run is left to do within the time. */
   drained(withinMs: number): Promise<boolean>;
+  /** What is left, in groups, to read when it did not drain. */
+  unfinished(): Promise<string[]>;
   check(): Promise<Finding[]>;
   /** Ends all processes and connections. */
   end(): Promise<void>;
@@ -59,6 +61,10 @@ export async function startScenario(
       }
       return false;
     },
+    unfinished: async () => {
+      const { rows } = await pool.query<{ example: string }>(UNFINISHED);
+      return rows.map(({ example }) => example);
+    },
     check: () => check(pool),
     async end() {
       await fleet.end();
@@ -66,6 +72,16 @@ export async function startScenario(
     },
   };
 }
+
+const UNFINISHED = `
+  select format('%s %s: %s, losses %s, ticket %s, worker %s', r.definition, r.state, count(*), r.losses,
+                min(case when t.ticket is null then 'gone' when t.locked_at is null then 'free' else 'held' end),
+                coalesce(w.seen_at::text, 'none')) as example
+    from millrace.runs r
+    left join millrace.workers w on w.id = r.worker_id
+    left join millrace.tickets() t on t.queue = r.queue and t.ticket = r.ticket
+   where r.finished_at is null
+   group by r.definition, r.state, r.losses, w.seen_at, t.ticket is null, t.locked_at is null`;
 
 async function hasLiveRuns(pool: pg.Pool): Promise<boolean> {
   const query = 'select exists (select from millrace.runs where finished_at is null) as live';

@@ -10,7 +10,7 @@ export const migrations = [
   },
   {
     name: '0003_leases',
-    checksum: '7ab4dd2466502b1835b53a701f4d3fc698afdea36923cac59618c085c4667b12',
+    checksum: 'ee5ccbe1dc7dbf8662156c5e6a6bdd9cb5145a1eaa78b0e7010ed6112b98634f',
   },
   {
     name: '0004_invariants',

@@ -57,6 +57,7 @@ create function millrace.take_runs(p_worker uuid) returns integer
 language plpgsql as $$
 declare
   taken integer;
+  now timestamptz := clock_timestamp();
 begin
   with lost as materialized (
     select r.id, r.queue, r.execution, r.started_at, r.run_at, r.priority,
@@ -73,10 +74,10 @@ begin
   ended as (
     update millrace.runs r
        set state = l.next_state, end_code = l.next_code, worker_id = null, losses = r.losses + 1,
-           finished_at = case when l.next_code is not null then clock_timestamp() end,
-           run_at = case when l.next_code is null then clock_timestamp() else r.run_at end,
+           finished_at = case when l.next_code is not null then greatest(r.started_at, now) end,
+           run_at = case when l.next_code is null then now else r.run_at end,
            ticket = case when l.next_code is null
-                         then millrace.create_ticket(l.queue, l.id, clock_timestamp(), l.priority) end
+                         then millrace.create_ticket(l.queue, l.id, now, l.priority) end
       from lost l where r.id = l.id
     returning r.id
   ),
@@ -84,8 +85,8 @@ begin
     insert into millrace.executions
       (run_id, execution, charged, outcome, worker_id, waited_ms, started_at, finished_at, error)
     select l.id, l.execution, true, 'lost', p_worker,
-           greatest(0, extract(epoch from l.started_at - l.run_at) * 1000)::integer,
-           l.started_at, clock_timestamp(),
+           least(2147483647, greatest(0, extract(epoch from l.started_at - l.run_at) * 1000))::integer,
+           l.started_at, greatest(l.started_at, now),
            json_build_object('name', 'WorkerLost', 'message', 'the worker was lost while it executed this run',
                              'stack', '')
       from lost l

@@ -4,7 +4,7 @@ import { parseParts } from './test-steps.ts';
 
 describe('parseParts', () => {
   it('takes all parts without a name', () => {
-    expect(parseParts([])).toEqual(['checks', 'unit', 'db', 'e2e']);
+    expect(parseParts([])).toEqual(['checks', 'unit', 'db', 'chaos', 'e2e']);
   });
 
   it('takes the named ones, in their order', () => {

@@ -6,7 +6,7 @@ import { Fault } from './fault.ts';
 import { REPOSITORY } from './repository.ts';
 import type { Command } from './run-command.ts';
 
-export const PARTS = ['checks', 'unit', 'db', 'e2e'] as const;
+export const PARTS = ['checks', 'unit', 'db', 'chaos', 'e2e'] as const;
 export type Part = (typeof PARTS)[number];
 
 export interface TestStep {
@@ -39,6 +39,8 @@ export function stepsOf(part: Part, input: StepsInput): TestStep[] {
       return [vitest('test:unit', input)];
     case 'db':
       return [vitest('test:db', input)];
+    case 'chaos':
+      return [vitest('test:chaos', input)];
     case 'e2e':
       return [{ command: buildWeb(input.env, input.signal) }, playwright(input)];
   }

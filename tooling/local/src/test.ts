@@ -66,7 +66,7 @@ async function requirements(
   started: StopStack,
   env: NodeJS.ProcessEnv,
 ): Promise<NodeJS.ProcessEnv> {
-  if (part !== 'db' && part !== 'e2e') return {};
+  if (part === 'checks' || part === 'unit') return {};
   const given = parseTestEnv(env);
   databaseUrl ??= given.TEST_DATABASE_URL;
   if (databaseUrl === undefined) {
@@ -74,7 +74,7 @@ async function requirements(
     started.push({ stop: () => server.stop(), kill: () => server.kill() });
     databaseUrl = server.url;
   }
-  if (part === 'db') return { TEST_DATABASE_URL: databaseUrl };
+  if (part !== 'e2e') return { TEST_DATABASE_URL: databaseUrl };
   const chromium = await findChromium(given.CHROMIUM_PATH, env['PATH'] ?? '');
   return { TEST_DATABASE_URL: databaseUrl, CHROMIUM_PATH: chromium };
 }

@@ -21,7 +21,7 @@ describe('enter', () => {
   it('keeps everybody out until the one that is alone has ended', async () => {
     const gate = new ExecutionGate();
     await gate.enter();
-    expect(await gate.becomeAlone(60_000)).toBe(true);
+    expect(await gate.becomeAlone(60_000)).toBe('alone');
     const waiting = [gate.enter(), gate.enter()];
     expect(await hasHappened(waiting[0])).toBe(false);
     gate.endAlone();
@@ -40,7 +40,7 @@ describe('becomeAlone', () => {
     gate.leave();
     expect(await hasHappened(alone)).toBe(false);
     gate.leave();
-    expect(await alone).toBe(true);
+    expect(await alone).toBe('alone');
   });
 
   it('is refused while another waits to be, so that both do not wait for ever', async () => {
@@ -48,16 +48,16 @@ describe('becomeAlone', () => {
     await gate.enter();
     await gate.enter();
     const first = gate.becomeAlone(60_000);
-    expect(await gate.becomeAlone(60_000)).toBe(false);
+    expect(await gate.becomeAlone(60_000)).toBe('taken');
     gate.leave();
-    expect(await first).toBe(true);
+    expect(await first).toBe('alone');
   });
 
   it('can be had again after the end', async () => {
     const gate = new ExecutionGate();
     await gate.enter();
     for (let round = 0; round < 3; round++) {
-      expect(await gate.becomeAlone(60_000)).toBe(true);
+      expect(await gate.becomeAlone(60_000)).toBe('alone');
       gate.endAlone();
       expect(gate.clearing).toBe(false);
     }
@@ -69,7 +69,7 @@ describe('becomeAlone', () => {
     await gate.enter();
     const alone = gate.becomeAlone(1);
     const claim = gate.enter();
-    expect(await alone).toBe(false);
+    expect(await alone).toBe('busy');
     await claim;
     expect(gate.clearing).toBe(false);
   });

@@ -23,19 +23,19 @@ export class ExecutionGate {
   }
 
   /**
-   * For one that is in: true when it is the only one. False if another wants to be alone, or if the
-   * others have not ended in time: a long run must not keep the process from its work.
+   * For one that is in: `alone` when it is the only one; `taken` if another wants to be alone; `busy` if
+   * the others have not ended in time, since a long run must not keep the process from its work.
    */
-  async becomeAlone(withinMs: number): Promise<boolean> {
-    if (this.alone) return false;
-    const { promise, resolve } = Promise.withResolvers<boolean>();
-    this.alone = () => resolve(true);
-    if (this.held === 1) resolve(true);
-    const timeout = setTimeout(() => resolve(false), withinMs);
-    const alone = await promise;
+  async becomeAlone(withinMs: number): Promise<'alone' | 'taken' | 'busy'> {
+    if (this.alone) return 'taken';
+    const { promise, resolve } = Promise.withResolvers<'alone' | 'busy'>();
+    this.alone = () => resolve('alone');
+    if (this.held === 1) resolve('alone');
+    const timeout = setTimeout(() => resolve('busy'), withinMs);
+    const verdict = await promise;
     clearTimeout(timeout);
-    if (!alone) this.endAlone();
-    return alone;
+    if (verdict === 'busy') this.endAlone();
+    return verdict;
   }
 
   /** The one that was alone has ended. */

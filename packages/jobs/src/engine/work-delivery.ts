@@ -17,9 +17,9 @@ import type { RunTransitions } from './transition-run.ts';
 /** A run that this worker may not claim goes back for another worker after this long. */
 const UNCLAIMED_DELAY_MS = 5_000;
 const LOSSES_UNTIL_ALONE = 2;
-/** A run that must be alone holds up its process for no longer, and tries again after the second. */
+/** A run that must be alone holds up its process for no longer, and tries again after a while. */
 const BECOME_ALONE_MS = 5_000;
-const ALONE_AGAIN_MS = 30_000;
+const ALONE_AGAIN_MS = { taken: 500, busy: 30_000 };
 const MAX_RESULT_LENGTH = 16_384;
 
 /** State that the queue runners of one worker process share. */
@@ -68,9 +68,10 @@ export function createDeliveryWork(
 
   /** What has lost two workers may be what killed them: nobody else shall go down with it. */
   async function executeAlone(claimed: ClaimedRun): Promise<Settled | null> {
-    const alone = floor.gate.becomeAlone(BECOME_ALONE_MS);
+    const waiting = floor.gate.becomeAlone(BECOME_ALONE_MS);
     dismissWaiting(floor);
-    if (!(await alone)) return { how: 'returned', value: snooze(ALONE_AGAIN_MS) };
+    const verdict = await waiting;
+    if (verdict !== 'alone') return { how: 'returned', value: snooze(ALONE_AGAIN_MS[verdict]) };
     try {
       if (floor.stopping) return null;
       const execution = start(floor, claimed);

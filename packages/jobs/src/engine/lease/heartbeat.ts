@@ -39,7 +39,7 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
     try {
       const { rowCount } = await pool.query({ ...renewWorker, values: [workerId, poolIds()] });
       const now = Date.now();
-      if (now - last.getTime() > everyMs * 3) steadySince = now;
+      if (now - last.getTime() > options.leaseMs) steadySince = now;
       last = new Date(now);
       if (rowCount === 0) {
         lost = true;

@@ -2,7 +2,8 @@ import type { Trigger } from '../../contract/run-state.ts';
 
 const COLUMNS = `r.id, r.definition, r.ticket, r.execution, r.attempt, r.max_attempts, r.losses, r.args,
           r.context, r.slot, r.trigger,
-          greatest(0, extract(epoch from r.started_at - r.run_at) * 1000)::integer as waited_ms`;
+          least(2147483647, greatest(0, extract(epoch from r.started_at - r.run_at) * 1000))::integer
+            as waited_ms`;
 
 /**
  * Claims the runs whose ticket is the delivered one, for a worker that is registered and can run

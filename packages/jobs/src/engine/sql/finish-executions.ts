@@ -10,7 +10,10 @@
 export const finishExecutions = {
   name: 'millrace_finish_executions',
   text: `
-with ending as materialized (
+with clock as materialized (
+  select clock_timestamp() as now
+),
+ending as materialized (
   select *
     from unnest($1::uuid[], $2::bigint[], $3::integer[], $4::text[], $5::text[], $6::boolean[],
                 $7::bigint[], $8::text[], $9::jsonb[], $10::jsonb[], $11::integer[])
@@ -26,22 +29,22 @@ ended as (
                          then 'cancelled' else e.end_code end,
          result = e.result,
          finished_at = case when e.delay_ms is null or r.cancel_requested_at is not null
-                            then clock_timestamp() end,
+                            then greatest(r.started_at, clock.now) end,
          run_at = case when e.delay_ms is null then r.run_at
-                       else clock_timestamp() + e.delay_ms * interval '1 millisecond' end,
+                       else clock.now + e.delay_ms * interval '1 millisecond' end,
          ticket = case when e.delay_ms is not null and r.cancel_requested_at is null
                        then millrace.create_ticket(
-                         r.queue, r.id, clock_timestamp() + e.delay_ms * interval '1 millisecond',
+                         r.queue, r.id, clock.now + e.delay_ms * interval '1 millisecond',
                          r.priority) end
-    from ending e
+    from ending e, clock
    where r.id = e.id and r.ticket = e.ticket and r.execution = e.execution
      and r.state = 'running' and r.worker_id = $12
   returning r.id, r.execution, e.charged, e.outcome, e.waited_ms, e.error, r.started_at
 )
 insert into millrace.executions
   (run_id, execution, charged, outcome, worker_id, waited_ms, started_at, finished_at, error)
-select id, execution, charged, outcome, $12, waited_ms, started_at, clock_timestamp(), error
-  from ended`,
+select id, execution, charged, outcome, $12, waited_ms, started_at, greatest(started_at, clock.now), error
+  from ended, clock`,
 } as const;
 
 /**
