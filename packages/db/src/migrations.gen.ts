@@ -2,7 +2,7 @@
 export const migrations = [
   {
     name: '0001_core',
-    checksum: 'f7ade1a4b59bb1c65641c5482d8c04b53441af628d5a9481b3c9bda50ed57393',
+    checksum: 'c3caedff5e1d9bf9ee2557b3f714af7af08f5048e1d4657cca0be5daf3a48268',
   },
   {
     name: '0002_scheduler',

@@ -375,3 +375,8 @@ language sql volatile as $$
   select e.run_id from millrace.enqueue_runs(jsonb_build_array(p_options || jsonb_build_object(
     'definition', p_definition, 'args', p_args, 'queue', p_queue, 'maxAttempts', p_max_attempts))) e
 $$;
+
+comment on function millrace.enqueue(text, jsonb, text, integer, jsonb) is
+  'Adds one run: definition, arguments, queue (default), attempts (3), options (runAt, delayMs, priority, '
+  'tags, dedupeKey). It knows nothing of the definition in code: name its queue and attempts, and arguments '
+  'that its schema accepts. Answers the run''s id.';

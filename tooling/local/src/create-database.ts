@@ -15,7 +15,9 @@ export async function createDatabase(url: string): Promise<void> {
   });
   await client.connect();
   try {
-    await client.query(`create database ${client.escapeIdentifier(name)}`);
+    const existing = await client.query('select from pg_database where datname = $1', [name]);
+    if (existing.rowCount === 0)
+      await client.query(`create database ${client.escapeIdentifier(name)}`);
   } catch (error) {
     if (!hasCode(error, DUPLICATE_DATABASE)) throw error;
   } finally {

@@ -20,14 +20,16 @@ export function defaultDataDir(repository: string, account: Account | null): str
 
 /** Makes the folder if need be. Throws when it, or for PostgreSQL's account its path, is closed. */
 export function openDataDir(path: string, account: Account | null): void {
+  if (existsSync(path) && !statSync(path).isDirectory()) {
+    throw new Fault(`the data directory ${path} is no directory`);
+  }
   try {
     // With an own account, PostgreSQL must pass through to its folder inside.
     makeFolder(path, account ? 0o711 : 0o700);
     accessSync(path, constants.W_OK | constants.X_OK);
   } catch (error) {
-    throw new Fault(`the data directory ${path} cannot be written: ${reason(error)}`);
+    throw new Fault(`the data directory ${path} cannot be made or written: ${reason(error)}`);
   }
-  if (!statSync(path).isDirectory()) throw new Fault(`the data directory ${path} is no directory`);
   if (account && !canReach(path, account)) {
     throw new Fault(
       `the data directory ${path} is closed to the user postgres, under whom PostgreSQL runs for root: ` +

@@ -82,7 +82,7 @@ async function callHandler(
     const handler = await loadHandler();
     const args = definition.args.safeParse(claimed.args);
     if (!args.success) {
-      throw fatal(`the stored arguments no longer satisfy the schema of ${definition.name}`);
+      throw fatal(`the stored arguments do not satisfy the schema of ${definition.name}`);
     }
     const value = await handler(args.data as never, handlerContext(claimed, signal, tools));
     return { how: 'returned', value: isAskable(value) ? value : null };

@@ -166,7 +166,7 @@ export async function endExecution(
   } else if (ending.outcome === 'failed' || ending.outcome === 'timed_out') {
     const level = ending.state === 'retrying' ? 'warn' : 'error';
     floor.log[level](
-      { ...about, err: error, nextAttemptInMs: ending.delayMs },
+      { ...about, error, nextAttemptInMs: ending.delayMs },
       `attempt ${ending.outcome}`,
     );
   }

@@ -80,7 +80,7 @@ export function createRunInline(
       values: [runId, processId, outcome, error, result, trigger.idempotencyKey],
     });
     if (result && rows[0]?.written) return toAnswer(result);
-    log.error({ err: error, outcome }, 'inline job failed');
+    log.error({ error, outcome }, 'inline job failed');
     throw jobFailed();
   }
 
