@@ -229,7 +229,7 @@ describe('a failing attempt', () => {
       {
         error: {
           name: 'FatalOutcome',
-          message: expect.stringContaining('no longer satisfy the schema'),
+          message: expect.stringContaining('do not satisfy the schema'),
         },
       },
     ]);

@@ -1,6 +1,6 @@
 import { useDatabase } from '@millrace/db/testing';
 import { pino } from 'pino';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { defineInlineJob } from '../../authoring/define-inline-job.ts';
 import type { InlineHandler, InlineHandlerContext, InlineResult } from '../../authoring/handler.ts';
@@ -230,12 +230,24 @@ describe('run an inline job that fails', () => {
   });
 });
 
+/** Resolves when that many calls have been told that another one is executing the job. */
+function callsToJoin(count: number): Promise<unknown> {
+  const query = vi.spyOn(database.pool, 'query');
+  const joined = (): number =>
+    query.mock.settledResults.filter(
+      ({ value }) => (value as { rows?: { verdict?: string }[] }).rows?.[0]?.verdict === 'running',
+    ).length;
+  return until(`${count} calls join`, () => joined() === count).finally(() => query.mockRestore());
+}
+
 describe('run an inline job while it is running', () => {
   it('joins the call and answers as it does', async () => {
     const first = held();
     const answers = [first.run(definition, by('key-00001'))];
     await until('it runs', () => first.calls.length === 1);
+    const joined = callsToJoin(2);
     answers.push(first.run(definition, by('key-00001')), held().run(definition, by(null)));
+    await joined;
     first.resolve({ count: 4, more: true });
     expect(await Promise.all(answers)).toEqual([
       { answer: { count: 4, more: true }, replayed: false },
@@ -250,7 +262,9 @@ describe('run an inline job while it is running', () => {
     const first = held();
     const calling = first.run(definition, by(null));
     await until('it runs', () => first.calls.length === 1);
+    const joined = callsToJoin(1);
     const joining = held().run(definition, by('key-00001'));
+    await joined;
     first.reject(new Error('no'));
     await expect(calling).rejects.toMatchObject(jobFailed);
     await expect(joining).rejects.toMatchObject(jobFailed);
