@@ -235,7 +235,8 @@ function callsToJoin(count: number): Promise<unknown> {
   const query = vi.spyOn(database.pool, 'query');
   const joined = (): number =>
     query.mock.settledResults.filter(
-      ({ value }) => (value as { rows?: { verdict?: string }[] }).rows?.[0]?.verdict === 'running',
+      ({ value }) =>
+        (value as { rows?: { verdict?: string }[] } | undefined)?.rows?.[0]?.verdict === 'running',
     ).length;
   return until(`${count} calls join`, () => joined() === count).finally(() => query.mockRestore());
 }
