@@ -6,7 +6,7 @@ export const migrations = [
   },
   {
     name: '0002_scheduler',
-    checksum: '451f170bc439d039714055c2845736384912b69aa257dc48a15238d4f1c4a4f3',
+    checksum: '4d03e1a152e4fc51f3fd448c79a7eab03895eb8b5e6b014d9277661feffa29f4',
   },
   {
     name: '0003_leases',

@@ -116,6 +116,10 @@ as $$
 declare
   ended millrace.runs;
 begin
+  -- Not between the two looks of a start that is under way: it would find neither the live run nor
+  -- the key.
+  perform pg_advisory_xact_lock(hashtextextended('millrace.trigger ' || r.definition, 0))
+     from millrace.runs r where r.id = p_run;
   update millrace.runs r
      set state = case when p_outcome = 'succeeded' then 'succeeded' else 'failed' end,
          end_code = case p_outcome when 'succeeded' then null when 'timed_out' then 'timed_out'

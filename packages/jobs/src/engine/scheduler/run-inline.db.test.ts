@@ -274,6 +274,32 @@ describe('run an inline job while it is running', () => {
     ).toBe(false);
   });
 
+  it('does not end between the two looks of a start that is under way', async () => {
+    const { run, calls, resolve } = held();
+    const answer = run(definition, by('key-00001'));
+    await until('it runs', () => calls.length === 1);
+    const starting = await database.pool.connect();
+    try {
+      await starting.query('begin');
+      await starting.query(
+        `select pg_advisory_xact_lock(hashtextextended('millrace.trigger ' || $1, 0))`,
+        [definition.name],
+      );
+      resolve({ count: 1, more: false });
+      await until('its end waits', async () => {
+        const { rows } = await database.pool.query(
+          `select from pg_locks where locktype = 'advisory' and not granted
+              and database = (select oid from pg_database where datname = current_database())`,
+        );
+        return rows.length === 1;
+      });
+    } finally {
+      await starting.query('rollback');
+      starting.release();
+    }
+    expect(await answer).toMatchObject({ answer: { count: 1 } });
+  });
+
   it('executes once for 50 concurrent calls of 10 processes', async () => {
     const gate = held();
     const processes = Array.from({ length: 10 }, () => {
