@@ -2,11 +2,11 @@
 export const migrations = [
   {
     name: '0001_core',
-    checksum: 'c3caedff5e1d9bf9ee2557b3f714af7af08f5048e1d4657cca0be5daf3a48268',
+    checksum: '21b7a470613cbe37207085cc60974fe69cbfb029f10ada6a53beae9fd5784fee',
   },
   {
     name: '0002_scheduler',
-    checksum: '4d03e1a152e4fc51f3fd448c79a7eab03895eb8b5e6b014d9277661feffa29f4',
+    checksum: '8c63e0c86a5a509027bc3a6294ad3c0455efbeb34fd736cc32ce89fd62ae3602',
   },
   {
     name: '0003_leases',

@@ -271,6 +271,8 @@ create type millrace.run_request as (
   exclusive boolean
 );
 
+create type millrace.found_run as (ordinal integer, run_id uuid);
+
 -- Inserts runs and their tickets. requests: an array of objects with the fields
 --   definition, args, queue, maxAttempts (required); priority, runAt, delayMs, trigger, dedupeKey,
 --   tags, context, slot, exclusive.
@@ -282,6 +284,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   pending millrace.run_request[];
+  joined millrace.found_run[];
   q text;
   lost bigint[];
 begin
@@ -299,9 +302,21 @@ begin
          as r (definition, args, queue, priority, "maxAttempts", "runAt", "delayMs", trigger, "dedupeKey",
                tags, context, slot, exclusive, ordinal);
 
-  if exists (select from unnest(pending) p where p.definition !~ '^[a-z][a-z0-9_.]{1,62}$') then
+  -- Said here, since the message of a violated constraint would show the whole row, arguments included.
+  if pending is null then
+    raise exception 'enqueue_runs needs an array of at least one request' using errcode = 'MR422';
+  elsif exists (select from unnest(pending) p where (p.definition ~ '^[a-z][a-z0-9_.]{1,62}$') is not true) then
     raise exception 'a definition has 2 to 63 of a-z, 0-9, "_" and ".", starting with a letter'
       using errcode = 'MR422';
+  elsif exists (select from unnest(pending) p where (p.max_attempts between 1 and 1000) is not true) then
+    raise exception 'maxAttempts must be 1 to 1000' using errcode = 'MR422';
+  elsif exists (select from unnest(pending) p where p.priority not between -100 and 100) then
+    raise exception 'priority must be -100 to 100' using errcode = 'MR422';
+  elsif exists (select from unnest(pending) p where not isfinite(p.run_at)) then
+    raise exception 'runAt must be an instant' using errcode = 'MR422';
+  elsif exists (select from unnest(pending) p
+                 where p.trigger not in ('schedule', 'scheduler', 'manual', 'event', 'app')) then
+    raise exception 'trigger must be schedule, scheduler, manual, event or app' using errcode = 'MR422';
   end if;
   for q in select distinct coalesce(p.queue, '') from unnest(pending) p loop
     if not exists (select from millrace.queues where name = q) then
@@ -311,18 +326,18 @@ begin
 
   -- A request with a dedupe key may find a live run, or lose a race for it and look again.
   while cardinality(pending) > 0 loop
+    -- Decided once: what is answered here is exactly what is taken off.
     if exists (select from unnest(pending) p where p.dedupe_key is not null) then
-      return query
-        select p.ordinal, r.id, true
+      joined := array(
+        select row(p.ordinal, r.id)::millrace.found_run
           from unnest(pending) p
           join millrace.runs r on r.definition = p.definition and r.dedupe_key = p.dedupe_key
                and r.finished_at is null
-         where p.dedupe_key is not null;
+         where p.dedupe_key is not null);
+      return query select f.ordinal, f.run_id, true from unnest(joined) f;
       pending := array(
         select p from unnest(pending) p
-         where p.dedupe_key is null or not exists (
-           select from millrace.runs r where r.definition = p.definition and r.dedupe_key = p.dedupe_key
-              and r.finished_at is null)
+         where not exists (select from unnest(joined) f where f.ordinal = p.ordinal)
          order by p.ordinal);
     end if;
 

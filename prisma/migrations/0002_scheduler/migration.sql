@@ -37,7 +37,9 @@ begin
       select r.id, null into found_id, found_outcome from millrace.runs r
        where r.definition = request.definition and r.trigger in ('schedule', 'scheduler', 'manual')
          and r.finished_at is null and (request.overlap = 'skip' or r.state <> 'running')
-       order by r.id desc limit 1;
+       order by r.id desc limit 1
+       -- It must not end before the key is written: its outcome is told to the keys that are there.
+       for share;
     end if;
 
     if found_id is null then

@@ -435,7 +435,14 @@ describe('millrace.enqueue in plain SQL', () => {
   it.each([
     ['an unknown queue', `select millrace.enqueue('test.plain', '{}', 'nowhere')`, 'MR404'],
     ['a name that is none', `select millrace.enqueue('Not-A-Name', '{}')`, 'MR422'],
-    ['no attempts', `select millrace.enqueue('test.plain', '{}', 'default', 0)`, '23514'],
+    ['no attempts', `select millrace.enqueue('test.plain', '{}', 'default', 0)`, 'MR422'],
+    ['a null definition', `select millrace.enqueue(null, '{}')`, 'MR422'],
+    [
+      'an endless time',
+      `select millrace.enqueue('test.plain', '{}', 'default', 1, '{"runAt": "-infinity"}')`,
+      'MR422',
+    ],
+    ['nothing', `select * from millrace.enqueue_runs(null)`, 'MR422'],
   ])('refuses %s', async (_what, sql, sqlstate) => {
     expect(await code(database.pool.query(sql))).toBe(sqlstate);
     expect(await tickets()).toEqual([]);

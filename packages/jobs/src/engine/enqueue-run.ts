@@ -49,7 +49,7 @@ export function createJobClient({ pool }: { pool: pg.Pool }): JobClient {
         ...enqueueRuns,
         values: [`[${requests.join(',')}]`],
       });
-      return inOrder(rows);
+      return inOrder(rows, requests.length);
     },
   });
 
@@ -61,11 +61,13 @@ export function createJobClient({ pool }: { pool: pg.Pool }): JobClient {
         ...enqueueRuns,
         values: [toRequests(items)],
       });
-      return inOrder(rows);
+      return inOrder(rows, items.length);
     },
     in(transaction) {
       const enqueueMany = async (items: readonly EnqueueItem[]): Promise<EnqueuedRun[]> =>
-        items.length === 0 ? [] : inOrder(await queryIn(transaction, toRequests(items)));
+        items.length === 0
+          ? []
+          : inOrder(await queryIn(transaction, toRequests(items)), items.length);
       return {
         enqueueMany,
         enqueue: async (definition, args, options) => {
@@ -85,10 +87,16 @@ async function queryIn(transaction: CallerTransaction, requests: string): Promis
   return rows as EnqueuedRow[];
 }
 
-function inOrder(rows: readonly EnqueuedRow[]): EnqueuedRun[] {
-  return rows
-    .toSorted((a, b) => a.ordinal - b.ordinal)
-    .map((row) => ({ runId: row.run_id, duplicate: row.duplicate }));
+/** One answer per request, in their order. Throws when the database's answers are not that. */
+function inOrder(rows: readonly EnqueuedRow[], count: number): EnqueuedRun[] {
+  const byOrdinal = new Map(rows.map((row) => [row.ordinal, row]));
+  return Array.from({ length: count }, (_, index) => {
+    const row = byOrdinal.get(index + 1);
+    if (!row || rows.length !== count) {
+      throw new Error(`${count} runs were enqueued, but ${rows.length} were answered`);
+    }
+    return { runId: row.run_id, duplicate: row.duplicate };
+  });
 }
 
 function toRequests(items: readonly EnqueueItem[]): string {

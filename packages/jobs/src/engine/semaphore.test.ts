@@ -72,3 +72,27 @@ describe('dismiss', () => {
     expect(semaphore.acquire()).toBeInstanceOf(Promise);
   });
 });
+
+describe('withdraw', () => {
+  it('keeps permits out of use until they are restored', async () => {
+    const semaphore = new Semaphore(2);
+    await semaphore.acquire();
+    await semaphore.acquire();
+    semaphore.withdraw(1);
+    expect(semaphore.overdrawn).toBe(true);
+    semaphore.release();
+    const waiting = semaphore.acquire();
+    semaphore.restore(1);
+    expect(await waiting).toBe(true);
+    expect(semaphore.overdrawn).toBe(false);
+  });
+
+  it('says when nobody can be waited for', () => {
+    const semaphore = new Semaphore(1);
+    expect(semaphore.exhausted).toBe(false);
+    semaphore.withdraw(1);
+    expect(semaphore.exhausted).toBe(true);
+    semaphore.restore(1);
+    expect(semaphore.exhausted).toBe(false);
+  });
+});

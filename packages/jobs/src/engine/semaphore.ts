@@ -1,10 +1,12 @@
 /** A number of permits; whoever finds none waits in line. */
 export class Semaphore {
   private free: number;
+  private inUse: number;
   private readonly waiting: ((granted: boolean) => void)[] = [];
 
   constructor(permits: number) {
     this.free = permits;
+    this.inUse = permits;
   }
 
   /**
@@ -20,9 +22,33 @@ export class Semaphore {
   }
 
   release(): void {
+    this.free++;
+    if (this.free <= 0) return;
     const next = this.waiting.shift();
-    if (next) next(true);
-    else this.free++;
+    if (!next) return;
+    this.free--;
+    next(true);
+  }
+
+  /** Takes permits out of use, those that are held included, until they are restored. */
+  withdraw(permits: number): void {
+    this.free -= permits;
+    this.inUse -= permits;
+  }
+
+  restore(permits: number): void {
+    this.inUse += permits;
+    for (let permit = 0; permit < permits; permit++) this.release();
+  }
+
+  /** Whether no permit is in use: whoever waits has nobody to wait for. */
+  get exhausted(): boolean {
+    return this.inUse <= 0;
+  }
+
+  /** Whether more permits are held than are in use. */
+  get overdrawn(): boolean {
+    return this.free < 0;
   }
 
   /** Sends away all who wait in line. */

@@ -36,6 +36,13 @@ export interface WorkFloor {
   stopping: boolean;
 }
 
+/** The permits of one queue in this process. */
+interface QueueFloor {
+  readonly window: Semaphore;
+  readonly strands: Semaphore;
+  readonly prefetch: number;
+}
+
 /**
  * What a queue does with a delivered ticket: a permit of its claim window, the claim, a permit of its
  * strands, the handler, the ending. The window admits up to twice as many runs as may execute, so that
@@ -48,44 +55,14 @@ export function createDeliveryWork(
   const window = new Semaphore(concurrency + Math.min(prefetch, concurrency));
   const strands = new Semaphore(concurrency);
   floor.strands.add(strands);
-
-  /** How the run ended; null if it was not started and goes back. */
-  async function execute(claimed: ClaimedRun): Promise<Settled | null> {
-    if (!(await strands.acquire())) return null;
-    if (floor.stopping || floor.gate.clearing) {
-      strands.release();
-      return null;
-    }
-    const execution = start(floor, claimed);
-    floor.executions.add(execution);
-    void execution.strand.then(() => strands.release());
-    try {
-      return await execution.settled;
-    } finally {
-      floor.executions.delete(execution);
-    }
-  }
-
-  /** What has lost two workers may be what killed them: nobody else shall go down with it. */
-  async function executeAlone(claimed: ClaimedRun): Promise<Settled | null> {
-    const waiting = floor.gate.becomeAlone(BECOME_ALONE_MS);
-    dismissWaiting(floor);
-    const verdict = await waiting;
-    if (verdict !== 'alone') return { how: 'returned', value: snooze(ALONE_AGAIN_MS[verdict]) };
-    try {
-      if (floor.stopping) return null;
-      const execution = start(floor, claimed);
-      floor.executions.add(execution);
-      const settled = await execution.settled;
-      floor.executions.delete(execution);
-      return settled;
-    } finally {
-      floor.gate.endAlone();
-    }
-  }
+  const queue: QueueFloor = { window, strands, prefetch };
 
   return async (delivery) => {
-    await window.acquire();
+    // Every strand is kept by a handler that ignores its signal: the run is better off elsewhere.
+    if (window.exhausted || !(await window.acquire())) {
+      await floor.transitions.renew(delivery, floor.stopping ? 0 : UNCLAIMED_DELAY_MS);
+      return;
+    }
     await floor.gate.enter();
     let inWindow = true;
     try {
@@ -95,7 +72,7 @@ export function createDeliveryWork(
         return;
       }
       const alone = claimed.losses >= LOSSES_UNTIL_ALONE;
-      const settled = await (alone ? executeAlone(claimed) : execute(claimed));
+      const settled = await (alone ? executeAlone(floor, claimed) : execute(floor, queue, claimed));
       window.release();
       inWindow = false;
       await endExecution(floor, claimed, settled);
@@ -104,6 +81,56 @@ export function createDeliveryWork(
       if (inWindow) window.release();
     }
   };
+}
+
+/** How the run ended; null if it was not started and goes back. */
+async function execute(
+  floor: WorkFloor,
+  { window, strands, prefetch }: QueueFloor,
+  claimed: ClaimedRun,
+): Promise<Settled | null> {
+  if (window.overdrawn || !(await strands.acquire())) return null;
+  if (floor.stopping || floor.gate.clearing) {
+    strands.release();
+    return null;
+  }
+  const execution = start(floor, claimed);
+  floor.executions.add(execution);
+  const strand = { kept: true };
+  void execution.strand.then(() => {
+    strand.kept = false;
+    strands.release();
+  });
+  const settled = await execution.settled;
+  floor.executions.delete(execution);
+  if (strand.kept) {
+    // A handler that ignores its signal: as long as it keeps its strand, nothing may be claimed for
+    // that strand, and what waits for one goes back.
+    const permits = prefetch > 0 ? 2 : 1;
+    window.withdraw(permits);
+    strands.dismiss();
+    if (window.exhausted) window.dismiss();
+    void execution.strand.then(() => window.restore(permits));
+  }
+  return settled;
+}
+
+/** What has lost two workers may be what killed them: nobody else shall go down with it. */
+async function executeAlone(floor: WorkFloor, claimed: ClaimedRun): Promise<Settled | null> {
+  const waiting = floor.gate.becomeAlone(BECOME_ALONE_MS);
+  dismissWaiting(floor);
+  const verdict = await waiting;
+  if (verdict !== 'alone') return { how: 'returned', value: snooze(ALONE_AGAIN_MS[verdict]) };
+  try {
+    if (floor.stopping) return null;
+    const execution = start(floor, claimed);
+    floor.executions.add(execution);
+    const settled = await execution.settled;
+    floor.executions.delete(execution);
+    return settled;
+  } finally {
+    floor.gate.endAlone();
+  }
 }
 
 /**

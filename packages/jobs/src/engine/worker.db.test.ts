@@ -342,7 +342,12 @@ describe('a timeout', () => {
     expect(ended).toMatchObject({ state: 'failed', endCode: 'timed_out' });
 
     const second = await client.enqueue(ok, {});
-    await inState(second.runId, 'running');
+    const { ticket } = await run(second.runId);
+    await until(
+      'it goes back for another worker',
+      async () => (await run(second.runId)).ticket !== ticket,
+    );
+    expect(await run(second.runId)).toMatchObject({ state: 'queued', attempt: 0 });
     expect(calls.map(({ runId }) => runId)).toEqual([first.runId]);
     calls[0]!.release();
     expect((await finished(second.runId)).run.state).toBe('succeeded');

@@ -14,6 +14,7 @@ import type { Settled } from '../decide-ending.ts';
 import { describeError } from '../describe-error.ts';
 import { settleOrAbort } from '../execute-run.ts';
 import {
+  bindInlineKey,
   finishInline,
   type InlineOutcome,
   inlineOutcome,
@@ -92,7 +93,7 @@ export function createRunInline(
       case 'replayed':
         return { answer: toAnswer(started), replayed: true };
       case 'running':
-        return { answer: await join(tools.pool, started.run_id), replayed: true };
+        return { answer: await join(tools.pool, started.run_id, trigger), replayed: true };
     }
   };
 }
@@ -118,13 +119,22 @@ async function callHandler(
 }
 
 /** Waits for the call that is executing the job and answers as it does. */
-async function join(pool: pg.Pool, runId: string): Promise<InlineAnswer> {
+async function join(
+  pool: pg.Pool,
+  runId: string,
+  { idempotencyKey }: SchedulerTrigger,
+): Promise<InlineAnswer> {
   const giveUpAt = Date.now() + JOIN_MS;
   while (Date.now() < giveUpAt) {
     await sleep(JOIN_POLL_MS);
     const { rows } = await pool.query<InlineOutcome>({ ...inlineOutcome, values: [runId] });
     const ended = rows[0];
-    if (ended?.outcome === 'succeeded') return toAnswer(ended);
+    if (ended?.outcome === 'succeeded') {
+      if (idempotencyKey !== null) {
+        await pool.query({ ...bindInlineKey, values: [runId, idempotencyKey] });
+      }
+      return toAnswer(ended);
+    }
     if (ended?.outcome) throw jobFailed();
   }
   throw new JobError('already_running', 'Another call is executing this job.');

@@ -29,3 +29,15 @@ export interface InlineOutcome {
   readonly count: number | null;
   readonly more: boolean | null;
 }
+
+/** Lets a key that joined a call answer as that call did, for ever: $1 run, $2 key. */
+export const bindInlineKey = {
+  name: 'millrace_bind_inline_key',
+  text: `
+insert into millrace.scheduler_jobs
+  (run_id, definition, idempotency_key, enqueued_at, outcome, count, more, finished_at)
+select run_id, definition, $2, enqueued_at, outcome, count, more, finished_at
+  from millrace.scheduler_jobs where run_id = $1 and outcome = 'succeeded'
+ order by id limit 1
+on conflict do nothing`,
+} as const;
