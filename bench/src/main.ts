@@ -34,13 +34,6 @@ async function throughput(pool: pg.Pool, url: string): Promise<Comparison[]> {
   const settings = [
     { name: 'runs/s, concurrency 24', concurrency: 24, localQueue: 25, prefetch: 176, goal: 0.75 },
     {
-      name: 'runs/s, concurrency 24, nothing claimed early',
-      concurrency: 24,
-      localQueue: 25,
-      prefetch: 0,
-      goal: 0.6,
-    },
-    {
       name: 'runs/s, concurrency 100',
       concurrency: 100,
       localQueue: 101,
