@@ -30,7 +30,7 @@ export interface WorkFloor {
   readonly log: Logger;
   readonly executions: Set<RunningExecution>;
   readonly gate: ExecutionGate;
-  /** Of every queue: where claimed runs wait for one of its strands. */
+  /** Of every queue: where runs wait for its strands and its window. */
   readonly strands: Set<Semaphore>;
   /** Set at shutdown: what was delivered but not started goes back. */
   stopping: boolean;
@@ -54,13 +54,15 @@ export function createDeliveryWork(
 ): (delivery: Delivery) => Promise<void> {
   const window = new Semaphore(concurrency + Math.min(prefetch, concurrency));
   const strands = new Semaphore(concurrency);
-  floor.strands.add(strands);
+  floor.strands.add(strands).add(window);
   const queue: QueueFloor = { window, strands, prefetch };
 
   return async (delivery) => {
-    // Every strand is kept by a handler that ignores its signal: the run is better off elsewhere.
     if (window.exhausted || !(await window.acquire())) {
-      await floor.transitions.renew(delivery, floor.stopping ? 0 : UNCLAIMED_DELAY_MS);
+      await floor.transitions.renew(delivery, 0);
+      // Every strand is kept by a handler that ignores its signal. The slot stays taken until one is
+      // free: nothing more is fetched for it, and other workers get what waits.
+      if (!floor.stopping && (await window.acquire())) window.release();
       return;
     }
     await floor.gate.enter();
