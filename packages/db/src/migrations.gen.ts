@@ -16,4 +16,8 @@ export const migrations = [
     name: '0004_invariants',
     checksum: '8667615153d5b01cd47bf1e6a52c54921ea921be37b62ddd0a0b02859295accc',
   },
+  {
+    name: '0005_direct_tickets',
+    checksum: '0943ee9698af8a3dd3b5a7fd4e4a8a6972c4f0b2ba64541e44a6e348c5b31ed6',
+  },
 ] as const;

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as immediate, setTimeout as sleep } from 'node:timers/promises';
 
 /** Writes one item together with whatever else is waiting; see {@link createSingleFlightWriter}. */
 export type Write<Item, Result> = (item: Item) => Promise<Result>;
@@ -60,6 +60,8 @@ export function createSingleFlightWriter<Item, Result>(
       const batch = waiting.slice(0, options.maxBatch);
       waiting = waiting.slice(options.maxBatch);
       await deliver(batch);
+      // What these results set free (handlers that end, permits) is written with the next batch.
+      await immediate();
     }
     inFlight = false;
   }
