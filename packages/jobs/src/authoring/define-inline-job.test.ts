@@ -8,7 +8,9 @@ const plain = { name: 'test.inline', description: 'Sweeps.', limit: 50 } as cons
 describe('defineInlineJob', () => {
   it('fills in the clock and the timeout', () => {
     expect(defineInlineJob(plain)).toEqual({
+      enabled: true,
       form: 'inline',
+      formerNames: [],
       name: 'test.inline',
       description: 'Sweeps.',
       clock: 'kestra',

@@ -5,6 +5,10 @@ import { durationOrNaN, identityFaults, refuseFaults, wholeWithin, within } from
 export interface InlineJobOptions<Name extends string> {
   name: Name;
   description: string;
+  /** Names that it had before it was renamed: overrides and history of these stay with it. */
+  formerNames?: readonly string[];
+  /** Whether it can be triggered; true unless given. */
+  enabled?: boolean;
   /** The most items one call handles: what keeps it well inside the caller's timeout. */
   limit: number;
   /** Hard limit of one call: up to 10 s, which is also the default. */
@@ -23,6 +27,8 @@ export function defineInlineJob<const Name extends string>(
     form: 'inline',
     name: options.name,
     description: options.description,
+    formerNames: options.formerNames ?? [],
+    enabled: options.enabled ?? true,
     clock: 'kestra',
     limit: options.limit,
     timeoutMs: durationOrNaN(options.timeout ?? '10s'),

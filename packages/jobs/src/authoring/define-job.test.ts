@@ -14,9 +14,13 @@ describe('defineJob', () => {
       form: 'queued',
       name: 'test.plain',
       description: 'Does nothing.',
+      formerNames: [],
+      enabled: true,
       args: plain.args,
       newArgs: undefined,
       clock: 'none',
+      schedule: '',
+      timezone: 'UTC',
       overlap: 'coalesce',
       timeoutMs: 300_000,
       maxAttempts: 3,
@@ -51,6 +55,11 @@ describe('defineJob', () => {
     });
   });
 
+  it('has the built-in clock where it has a schedule', () => {
+    const given = { ...plain, schedule: '0 3 * * *', timezone: 'Europe/Berlin', enabled: false };
+    expect(defineJob(given)).toMatchObject({ ...given, clock: 'builtin' });
+  });
+
   it('cannot be changed afterwards', () => {
     expect(Object.isFrozen(defineJob(plain))).toBe(true);
   });
@@ -72,6 +81,26 @@ describe('defineJob', () => {
   });
 
   it.each([
+    [
+      'a bad schedule',
+      { schedule: '0 25 * * *' },
+      '"0 25 * * *" is not a cron expression: Constraint error, got value 25 expected range 0-23',
+    ],
+    [
+      'a bad time zone',
+      { timezone: 'Mars/Olympus' },
+      '"Mars/Olympus" is not a time zone: write a name such as Europe/Berlin or UTC',
+    ],
+    [
+      'a schedule beside Kestra',
+      { schedule: '@every 5m', clock: 'kestra' },
+      'a schedule and the clock "kestra" exclude each other',
+    ],
+    [
+      'its own name as a former one',
+      { formerNames: ['test.plain'] },
+      'formerNames: "test.plain" is not a name that it can have had',
+    ],
     ['an empty description', { description: '' }, 'description must say what the job does'],
     ['a blank description', { description: ' \n' }, 'description must say what the job does'],
     ['a timeout below 1s', { timeout: '999ms' }, 'timeout must be 1s to 24h'],

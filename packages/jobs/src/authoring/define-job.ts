@@ -9,6 +9,7 @@ import {
 } from '../contract/definition.ts';
 import { type Duration, durationMs } from '../contract/duration.ts';
 import { QUEUE_NAME } from '../contract/queue.ts';
+import { parseSchedule, parseTimeZone } from '../contract/schedule.ts';
 
 interface CommonJobOptions<Name extends string, Args extends z.ZodType> {
   /** `^[a-z][a-z0-9_.]{1,62}$`. Public API: it appears in URLs and in other systems. */
@@ -17,7 +18,16 @@ interface CommonJobOptions<Name extends string, Args extends z.ZodType> {
   description: string;
   /** Schema of the arguments. They are checked when a run is enqueued and again when it starts. */
   args: Args;
+  /** Names that it had before it was renamed: overrides and history of these stay with it. */
+  formerNames?: readonly string[];
+  /** Whether its schedule runs and it can be triggered; true unless given. */
+  enabled?: boolean;
+  /** `builtin` with a schedule, else `none`, unless given. */
   clock?: JobClock;
+  /** Five cron fields or `@every 15m`; only with the built-in clock. */
+  schedule?: string;
+  /** Of a cron schedule; `UTC` unless given. */
+  timezone?: string;
   /** `coalesce` unless given. */
   overlap?: OverlapPolicy;
   /** Of one attempt: 1 s to 24 h, 5 minutes unless given. */
@@ -58,9 +68,13 @@ export function defineJob<const Name extends string, Args extends z.ZodType>(
     form: 'queued',
     name: options.name,
     description: options.description,
+    formerNames: options.formerNames ?? [],
+    enabled: options.enabled ?? true,
     args: options.args,
     newArgs: options.newArgs,
-    clock: options.clock ?? 'none',
+    clock: options.clock ?? (options.schedule ? 'builtin' : 'none'),
+    schedule: options.schedule ?? '',
+    timezone: options.timezone ?? 'UTC',
     overlap: options.overlap ?? 'coalesce',
     timeoutMs: durationOrNaN(options.timeout ?? '5m'),
     maxAttempts: options.maxAttempts ?? 3,
@@ -70,6 +84,7 @@ export function defineJob<const Name extends string, Args extends z.ZodType>(
   };
   refuseFaults(definition.name, [
     ...identityFaults(definition),
+    ...scheduleFaults(definition),
     !within(definition.timeoutMs, 1_000, 86_400_000) && 'timeout must be 1s to 24h',
     !wholeWithin(definition.maxAttempts, 1, 100) && 'maxAttempts must be 1 to 100',
     !wholeWithin(definition.priority, -100, 100) && 'priority must be -100 to 100',
@@ -95,12 +110,41 @@ export function durationOrNaN(duration: Duration): number {
   }
 }
 
+function scheduleFaults({
+  clock,
+  schedule,
+  timezone,
+}: Pick<JobDefinition, 'clock' | 'schedule' | 'timezone'>): (string | false)[] {
+  return [
+    schedule !== '' && scheduleFault(() => parseSchedule(schedule)),
+    scheduleFault(() => parseTimeZone(timezone)),
+    schedule !== '' &&
+      clock !== 'builtin' &&
+      `a schedule and the clock "${clock}" exclude each other`,
+  ];
+}
+
+function scheduleFault(parse: () => unknown): string | false {
+  try {
+    parse();
+    return false;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
 /** Faults that queued and inline definitions share. */
 export function identityFaults(definition: {
   name: string;
   description: string;
+  formerNames: readonly string[];
 }): (string | false)[] {
   return [
+    ...definition.formerNames.map(
+      (name) =>
+        (!DEFINITION_NAME.test(name) || name === definition.name) &&
+        `formerNames: "${name}" is not a name that it can have had`,
+    ),
     !DEFINITION_NAME.test(definition.name) &&
       'name must be 2 to 63 of a-z, 0-9, "_" and ".", starting with a letter',
     definition.description.trim() === '' && 'description must say what the job does',

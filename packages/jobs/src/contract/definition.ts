@@ -30,10 +30,17 @@ export interface JobDefinition<Name extends string = string, Args extends z.ZodT
   readonly form: 'queued';
   readonly name: Name;
   readonly description: string;
+  /** Names that it had before: their overrides and history are its own. */
+  readonly formerNames: readonly string[];
+  readonly enabled: boolean;
   readonly args: Args;
   /** Arguments for triggers that bring none. */
   readonly newArgs: ((trigger: { slot: Date | null }) => z.input<Args>) | undefined;
   readonly clock: JobClock;
+  /** Five cron fields, `@every` with a duration, or empty. Only where the clock is `builtin`. */
+  readonly schedule: string;
+  /** IANA name of the zone in which a cron schedule is read. */
+  readonly timezone: string;
   readonly overlap: OverlapPolicy;
   readonly timeoutMs: number;
   readonly maxAttempts: number;
@@ -48,6 +55,8 @@ export interface InlineJobDefinition<Name extends string = string> {
   readonly form: 'inline';
   readonly name: Name;
   readonly description: string;
+  readonly formerNames: readonly string[];
+  readonly enabled: boolean;
   readonly clock: 'kestra';
   /** The most items one call may handle. */
   readonly limit: number;

@@ -7,6 +7,8 @@ import { createRegistry } from './create-registry.ts';
 
 const job = (name: string, queue = 'default') =>
   defineJob({ name, description: 'Does nothing.', args: z.object({}), queue });
+const renamed = (name: string, former: string) =>
+  defineJob({ name, description: 'Does nothing.', args: z.object({}), formerNames: [former] });
 const sweep = defineInlineJob({ name: 'test.sweep', description: 'Sweeps.', limit: 1 });
 const queues = { default: { concurrency: 1, prefetch: 0 } };
 const handler = async () => {};
@@ -56,6 +58,16 @@ describe('createRegistry', () => {
       'a queue that is not declared',
       { definitions: [job('test.one', 'other')], queues },
       'test.one names the queue other, which is not declared',
+    ],
+    [
+      'a former name that is in use',
+      { definitions: [job('test.one'), renamed('test.two', 'test.one')], queues },
+      'the former name test.one of test.two belongs to another definition',
+    ],
+    [
+      'a former name of two',
+      { definitions: [renamed('test.one', 'test.old'), renamed('test.two', 'test.old')], queues },
+      'the former name test.old of test.two belongs to another definition',
     ],
     [
       'a missing handler',

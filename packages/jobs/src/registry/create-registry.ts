@@ -39,6 +39,15 @@ export function createRegistry(parts: RegistryParts): Registry {
       faults.push(`${definition.name} has no handler`);
     }
   }
+  const heirs = new Map<string, string>();
+  for (const { name, formerNames } of definitions.values()) {
+    for (const former of formerNames) {
+      if (definitions.has(former) || heirs.has(former)) {
+        faults.push(`the former name ${former} of ${name} belongs to another definition`);
+      }
+      heirs.set(former, name);
+    }
+  }
   if (faults.length > 0)
     throw new TypeError(`The job registry is not valid: ${faults.join('; ')}.`);
 

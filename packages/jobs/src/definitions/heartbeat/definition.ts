@@ -6,7 +6,7 @@ export const heartbeat = defineJob({
   name: 'heartbeat',
   description: 'Proves that runs are enqueued, delivered, executed and recorded.',
   args: z.object({}),
-  clock: 'builtin',
+  schedule: '@every 1m',
   timeout: '30s',
   maxAttempts: 1,
 });
