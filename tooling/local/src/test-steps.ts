@@ -40,7 +40,7 @@ export function stepsOf(part: Part, input: StepsInput): TestStep[] {
     case 'db':
       return [vitest('test:db', input)];
     case 'chaos':
-      return [vitest('test:chaos', input)];
+      return [{ command: buildWeb(input.env, input.signal) }, vitest('test:chaos', input)];
     case 'e2e':
       return [{ command: buildWeb(input.env, input.signal) }, playwright(input)];
   }

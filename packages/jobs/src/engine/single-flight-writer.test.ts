@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
@@ -5,6 +7,7 @@ import {
   createSingleFlightWriter,
   isConnectionError,
   isTransientError,
+  WaitedTooLong,
 } from './single-flight-writer.ts';
 
 /** A statement under way, ended by the test. */
@@ -242,6 +245,31 @@ describe('write, when the statement fails', () => {
     await expect(first).rejects.toBe(CONNECTION);
     (await next()).land();
     expect(await second).toBe(20);
+  });
+
+  it('refuses what waited too long behind another statement, and sends what did not', async () => {
+    const gate = Promise.withResolvers<undefined>();
+    const sent: number[] = [];
+    const write = createSingleFlightWriter<number, number>({
+      maxBatch: 10,
+      maxWaitMs: 50,
+      mayRetry: () => false,
+      async send(items) {
+        sent.push(...items);
+        if (items.includes(1)) await gate.promise;
+        return items;
+      },
+    });
+    const first = write(1);
+    const late = expect(write(2)).rejects.toThrow(WaitedTooLong);
+    await sleep(80);
+    const fresh = write(3);
+    gate.resolve(undefined);
+
+    await late;
+    expect(await first).toBe(1);
+    expect(await fresh).toBe(3);
+    expect(sent).not.toContain(2);
   });
 
   it('takes an error that send throws before it sends like any other', async () => {

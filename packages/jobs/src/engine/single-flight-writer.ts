@@ -9,12 +9,20 @@ interface SingleFlightOptions<Item, Result> {
   readonly maxBatch: number;
   /** Whether a failed statement may be sent again; asked with how long it has been failing. */
   readonly mayRetry: (error: unknown, failingForMs: number) => boolean;
+  /** An item that has waited for longer is refused instead of sent: its caller has given up. */
+  readonly maxWaitMs?: number;
+}
+
+/** Says of an item that it was never sent. */
+export class WaitedTooLong extends Error {
+  override readonly name = 'WaitedTooLong';
 }
 
 interface Waiting<Item, Result> {
   readonly item: Item;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
+  readonly since: number;
 }
 
 /**
@@ -26,10 +34,23 @@ interface Waiting<Item, Result> {
 export function createSingleFlightWriter<Item, Result>(
   options: SingleFlightOptions<Item, Result>,
 ): Write<Item, Result> {
+  const { maxWaitMs = Infinity } = options;
   let waiting: Waiting<Item, Result>[] = [];
   let inFlight = false;
 
-  async function deliver(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+  /** Those of the batch whose callers still wait. */
+  function wanted(batch: readonly Waiting<Item, Result>[]): readonly Waiting<Item, Result>[] {
+    const tooOld = performance.now() - maxWaitMs;
+    if (!batch.some(({ since }) => since < tooOld)) return batch;
+    for (const { since, reject } of batch) {
+      if (since < tooOld) reject(new WaitedTooLong('it waited too long to be written'));
+    }
+    return batch.filter(({ since }) => since >= tooOld);
+  }
+
+  async function deliver(given: readonly Waiting<Item, Result>[]): Promise<void> {
+    const batch = wanted(given);
+    if (batch.length === 0) return;
     const items = batch.map((entry) => entry.item);
     const firstFailure = { at: 0 };
     for (let tries = 0; ; tries++) {
@@ -68,7 +89,7 @@ export function createSingleFlightWriter<Item, Result>(
 
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject });
+      waiting.push({ item, resolve, reject, since: performance.now() });
       if (inFlight) return;
       inFlight = true;
       // The callers of one turn of the event loop travel together.

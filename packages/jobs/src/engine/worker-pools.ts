@@ -40,7 +40,8 @@ export function openWorkerPools({ databaseUrl, log }: WorkerOptions): WorkerPool
     writers: open('writers', 4, STATEMENT_TIMEOUT_MS),
     leases: open('leases', 1, LEASE_STATEMENT_TIMEOUT_MS),
     handlers: open('handlers', 10),
-    runner: (queue, connections) => open(queue, connections),
+    // Without a limit a fetch over a dead connection would wait for ever, and the worker seem healthy.
+    runner: (queue, connections) => open(queue, connections, STATEMENT_TIMEOUT_MS),
     // A handler that ignores its signal may keep a connection for ever.
     async close() {
       const ended = Promise.allSettled(opened.map((pool) => pool.end()));

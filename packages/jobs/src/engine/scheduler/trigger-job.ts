@@ -11,6 +11,7 @@ import {
   createSingleFlightWriter,
   isConnectionError,
   isTransientError,
+  WaitedTooLong,
 } from '../single-flight-writer.ts';
 import { type TriggeredRow, triggerRuns } from '../sql/trigger-runs.ts';
 
@@ -43,6 +44,8 @@ export function schedulerDefinition(registry: Registry, name: string): AnyDefini
 }
 
 const MAX_BATCH = 100;
+/** What a POST that was answered "unavailable" asked for must not happen minutes later. */
+const MAX_WAIT_MS = 4_000;
 
 /** Returns the verb behind `POST /internal/jobs/{jobType}` for queued definitions. */
 export function createTriggerJob(
@@ -50,6 +53,7 @@ export function createTriggerJob(
 ): (definition: JobDefinition, trigger: SchedulerTrigger) => Promise<TriggeredJob> {
   const write = createSingleFlightWriter<string, TriggeredRow>({
     maxBatch: MAX_BATCH,
+    maxWaitMs: MAX_WAIT_MS,
     mayRetry: (error, failingForMs) =>
       isTransientError(error) && !isConnectionError(error) && failingForMs < 3_000,
     async send(requests) {
@@ -74,7 +78,7 @@ export function createTriggerJob(
         slot,
         context,
       }),
-    );
+    ).catch(refuseLate);
     return {
       replayed: row.replayed,
       job: {
@@ -85,4 +89,11 @@ export function createTriggerJob(
       },
     };
   };
+}
+
+function refuseLate(error: unknown): never {
+  if (!(error instanceof WaitedTooLong)) throw error;
+  throw new JobError('unavailable', 'The database did not answer in time; try again.', {
+    cause: error,
+  });
 }
