@@ -261,6 +261,7 @@ describe('write, when the statement fails', () => {
       },
     });
     const first = write(1);
+    await sleep(1); // it is on its way
     const late = expect(write(2)).rejects.toThrow(WaitedTooLong);
     await sleep(80);
     const fresh = write(3);
