@@ -34,7 +34,10 @@ export default defineConfig({
           name: 'chaos',
           include: ['chaos/**/*.chaos.test.ts'],
           exclude,
-          globalSetup: ['packages/db/src/testing-global-setup.ts'],
+          globalSetup: [
+            'packages/db/src/testing-global-setup.ts',
+            'chaos/src/fault-table-setup.ts',
+          ],
           pool: 'forks',
           maxWorkers: 1,
         },

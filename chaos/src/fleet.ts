@@ -8,7 +8,7 @@ import type { Safeguard } from './break-safeguard.ts';
 /** Worker processes over one database. */
 export interface Fleet {
   readonly alive: ReadonlySet<ChildProcess>;
-  /** Starts one more worker; resolves when it has registered. */
+  /** Starts one more worker; resolves when it has registered, rejects when it ends before. */
   start(): Promise<void>;
   /** Kills all of them. */
   end(): Promise<void>;
@@ -16,11 +16,18 @@ export interface Fleet {
 
 export interface FleetOptions {
   readonly url: string;
-  readonly leaseMs: number;
+  /** The product's own when undefined. */
+  readonly leaseMs?: number | undefined;
   /** Whether a worker that ended is followed by another. */
-  readonly respawn: boolean;
+  readonly respawn?: boolean | undefined;
   /** Taken away in every worker. */
-  readonly broken: Safeguard | undefined;
+  readonly broken?: Safeguard | undefined;
+  /** `default` and `batch` unless given. */
+  readonly queues?: readonly string[] | undefined;
+  /** Further options of node. */
+  readonly execArgv?: readonly string[] | undefined;
+  /** Keeps workers from writing to our stderr: V8 writes a page when it runs out of memory. */
+  readonly quiet?: boolean | undefined;
 }
 
 const RESPAWN_MS = 200;
@@ -31,21 +38,23 @@ export function createFleet(options: FleetOptions): Fleet {
 
   async function start(): Promise<void> {
     const child = fork(join(import.meta.dirname, 'worker-process.ts'), {
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      env: {
-        ...process.env,
-        DATABASE_URL: options.url,
-        LEASE_MS: String(options.leaseMs),
-        ...(options.broken && { BREAK: options.broken }),
-      },
+      stdio: ['ignore', 'ignore', options.quiet ? 'ignore' : 'inherit', 'ipc'],
+      execArgv: [...process.execArgv, ...(options.execArgv ?? [])],
+      env: { ...process.env, ...environment(options) },
     });
     alive.add(child);
     child.once('exit', () => {
       alive.delete(child);
       if (options.respawn && !ending)
-        void sleep(RESPAWN_MS).then(() => (ending ? undefined : start()));
+        void sleep(RESPAWN_MS)
+          .then(() => (ending ? undefined : start()))
+          .catch(() => undefined); // it was hurt while it started; another follows
     });
-    await Promise.race([once(child, 'message'), once(child, 'exit')]);
+    const ready = await Promise.race([
+      once(child, 'message').then(() => true),
+      once(child, 'exit').then(() => false),
+    ]);
+    if (!ready) throw new Error('a worker ended before it was ready');
   }
 
   return {
@@ -61,5 +70,14 @@ export function createFleet(options: FleetOptions): Fleet {
         }),
       );
     },
+  };
+}
+
+function environment({ url, leaseMs, broken, queues }: FleetOptions): Record<string, string> {
+  return {
+    DATABASE_URL: url,
+    ...(leaseMs !== undefined && { LEASE_MS: String(leaseMs) }),
+    ...(broken && { BREAK: broken }),
+    ...(queues && { QUEUES: queues.join(',') }),
   };
 }

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { defineJob } from '@millrace/jobs/authoring/define-job';
-import type { HandlerContext } from '@millrace/jobs/authoring/handler';
-import type { ErasedHandler } from '@millrace/jobs/authoring/registry';
 import { createRegistry } from '@millrace/jobs/registry/create-registry';
 import { z } from 'zod';
 
-import { endInLedger, startInLedger } from './ledger.ts';
+import { faultyDefinitions, faultyHandlers } from './faulty-jobs.ts';
+import { recorded } from './recorded.ts';
 
 /** The delay before every retry of `flaky`, without jitter: the checker knows when one is early. */
 export const FLAKY_DELAY_MS = 400;
@@ -38,44 +37,38 @@ export const slow = defineJob({
   retry: { firstDelayMs: 10, factor: 1, jitter: 0 },
 });
 
-export const deadly = defineJob({
-  name: 'deadly',
-  description: 'Ends its process, every time.',
+export const stuck = defineJob({
+  name: 'stuck',
+  description: 'Would take long, but takes a second once it has been repeated.',
   args,
   maxAttempts: 50,
+  queue: 'mail',
 });
 
+/** How many `stuck` runs one worker executes at a time. */
+export const STUCK_AT_ONCE = 50;
+
 const handlers = {
-  quick: () => sleep(Math.random() * 20),
-  flaky: async () => {
+  quick: recorded(() => sleep(Math.random() * 20)),
+  flaky: recorded(async () => {
     await sleep(2);
     if (Math.random() < 0.4) throw new Error('flaky');
-  },
-  slow: (signal: AbortSignal) => sleep(2_000, undefined, { signal }),
-  deadly: () => process.exit(9),
-};
-
-/** Wraps the work of a job in its two ledger entries. */
-function recorded(work: (signal: AbortSignal) => Promise<void>): ErasedHandler {
-  return async (_args: never, ctx: HandlerContext) => {
-    await startInLedger(ctx.db, ctx.runId, ctx.execution);
-    await work(ctx.signal);
-    await endInLedger(ctx.db, ctx.runId, ctx.execution);
-  };
-}
-
-const QUEUES = {
-  default: { concurrency: 20, prefetch: 40 },
-  batch: { concurrency: 25, prefetch: 0 },
+  }),
+  slow: recorded(({ signal }) => sleep(2_000, undefined, { signal })),
+  stuck: recorded(({ signal, attempt }) =>
+    sleep(attempt === 1 ? 240_000 : 1_000, undefined, { signal }),
+  ),
+  ...faultyHandlers,
 };
 
 export const chaosRegistry = createRegistry({
-  definitions: [quick, flaky, slow, deadly],
-  queues: QUEUES,
-  handlers: {
-    quick: () => Promise.resolve(recorded(handlers.quick)),
-    flaky: () => Promise.resolve(recorded(handlers.flaky)),
-    slow: () => Promise.resolve(recorded(handlers.slow)),
-    deadly: () => Promise.resolve(recorded(handlers.deadly)),
+  definitions: [quick, flaky, slow, stuck, ...faultyDefinitions],
+  queues: {
+    default: { concurrency: 20, prefetch: 40 },
+    batch: { concurrency: 25, prefetch: 0 },
+    mail: { concurrency: STUCK_AT_ONCE, prefetch: 1 },
   },
+  handlers: Object.fromEntries(
+    Object.entries(handlers).map(([name, handler]) => [name, () => Promise.resolve(handler)]),
+  ),
 });

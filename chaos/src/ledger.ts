@@ -8,19 +8,28 @@ export async function createLedger(pool: pg.Pool): Promise<void> {
       run_id uuid not null,
       execution integer not null,
       pid integer not null,
+      faulty boolean not null,
       started_at timestamptz not null default clock_timestamp(),
       ended_at timestamptz
     );
     create index if not exists ledger_run on public.ledger (run_id, execution);
+    create index if not exists ledger_started_at on public.ledger (started_at);
     truncate public.ledger`);
 }
 
-export async function startInLedger(db: Db, runId: string, execution: number): Promise<void> {
-  await db.$executeRaw`insert into public.ledger (run_id, execution, pid)
-                       values (${runId}::uuid, ${execution}, ${process.pid})`;
+export interface LedgerEntry {
+  readonly runId: string;
+  readonly execution: number;
+  /** Whether this execution is about to misbehave. */
+  readonly faulty: boolean;
 }
 
-export async function endInLedger(db: Db, runId: string, execution: number): Promise<void> {
+export async function startInLedger(db: Db, entry: LedgerEntry): Promise<void> {
+  await db.$executeRaw`insert into public.ledger (run_id, execution, pid, faulty)
+                       values (${entry.runId}::uuid, ${entry.execution}, ${process.pid}, ${entry.faulty})`;
+}
+
+export async function endInLedger(db: Db, { runId, execution }: LedgerEntry): Promise<void> {
   await db.$executeRaw`update public.ledger set ended_at = clock_timestamp()
                         where run_id = ${runId}::uuid and execution = ${execution} and pid = ${process.pid}`;
 }

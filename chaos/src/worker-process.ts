@@ -20,7 +20,7 @@ const worker = await startWorker({
   log: pino({ level: process.env['LOG_LEVEL'] ?? 'silent' }, pino.destination(2)),
   version: 'chaos',
   pollIntervalMs: 500,
-  leaseMs: Number(process.env['LEASE_MS'] ?? 15_000),
+  ...(process.env['LEASE_MS'] && { leaseMs: Number(process.env['LEASE_MS']) }),
 });
 const escaped = (error: unknown): void => {
   if (absorbEscapedError(error)) return;

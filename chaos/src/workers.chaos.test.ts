@@ -1,91 +1,59 @@
-import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { createTestDatabase } from '@millrace/db/testing';
 import { describe, expect, it } from 'vitest';
 
-import type { Safeguard } from './break-safeguard.ts';
-import { deadly, flaky, quick, slow } from './jobs.ts';
-import { type Scenario, type ScenarioOptions, startScenario } from './scenario.ts';
+import { flaky, quick, slow, stuck, STUCK_AT_ONCE } from './jobs.ts';
+import type { Scenario } from './scenario.ts';
+import { expectAllDone, LEASE_MS, outcomes, pause, SCALE, scene, TIMEOUT_MS } from './scene.ts';
 
-const LEASE_MS = 2_000;
-/** CHAOS_SCALE=20 is the long form: that many times the runs and the faults. */
-const SCALE = Number(process.env['CHAOS_SCALE'] ?? 1);
-const TIMEOUT_MS = 60_000 * SCALE + 60_000;
+/** More than this waiting would only postpone the work until after the last fault. */
+const MAX_BACKLOG = 2_000;
 
-async function scene(
-  options: ScenarioOptions,
-  play: (scenario: Scenario) => Promise<void>,
-): Promise<void> {
-  const database = await createTestDatabase();
-  const scenario = await startScenario(database.url, { leaseMs: LEASE_MS, ...options });
-  try {
-    await play(scenario);
-  } finally {
-    await scenario.end();
-    await database.drop();
-  }
-}
-
-async function outcomes({ pool }: Scenario): Promise<Record<string, number>> {
-  const { rows } = await pool.query<{ outcome: string; count: number }>(
-    'select outcome, count(*)::integer as count from millrace.executions group by outcome',
-  );
-  return Object.fromEntries(rows.map(({ outcome, count }) => [outcome, count]));
-}
-
-async function pause(worker: ChildProcess | undefined, forMs: number): Promise<void> {
-  worker?.kill('SIGSTOP');
-  await sleep(forMs);
-  worker?.kill('SIGCONT');
+async function backlogBelow(max: number, scenario: Scenario): Promise<void> {
+  while ((await scenario.backlog()) > max) await sleep(50);
 }
 
 describe('workers under faults', () => {
   it('lose nothing when they are killed again and again', { timeout: TIMEOUT_MS }, () =>
-    scene({ respawn: true }, async (scenario) => {
+    scene('SIGKILL again and again', { respawn: true }, async (scenario) => {
       for (let round = 0; round < 5 * SCALE; round++) {
+        await backlogBelow(MAX_BACKLOG, scenario);
         await scenario.enqueue(quick, 600);
         await scenario.enqueue(flaky, 200);
         await scenario.enqueue(slow, 10);
         await sleep(900);
-        scenario.anyWorker()?.kill('SIGKILL');
+        scenario.hurt(scenario.anyWorker(), 'SIGKILL');
       }
-      await scenario.drained(60_000);
-      expect(await scenario.unfinished()).toEqual([]);
-      expect(await scenario.check()).toEqual([]);
+      await expectAllDone(scenario);
       expect((await outcomes(scenario))['lost']).toBeGreaterThan(0);
     }),
   );
 
   it('are fenced when they were paused beyond their lease', { timeout: TIMEOUT_MS }, () =>
-    scene({}, async (scenario) => {
+    scene('SIGSTOP for twice the lease', {}, async (scenario) => {
       for (let round = 0; round < 2 * SCALE; round++) {
         await scenario.enqueue(quick, 600);
         await scenario.enqueue(slow, 30);
         await sleep(300);
-        await pause(scenario.anyWorker(), LEASE_MS * 2);
+        await pause(scenario, LEASE_MS * 2);
       }
-      await scenario.drained(60_000);
-      expect(await scenario.unfinished()).toEqual([]);
-      expect(await scenario.check()).toEqual([]);
+      await expectAllDone(scenario);
       expect((await outcomes(scenario))['lost']).toBeGreaterThan(0);
     }),
   );
 
   it('repeat nothing in a rolling restart', { timeout: TIMEOUT_MS }, () =>
     // With the ordinary lease: a busy machine must not make a slow worker a lost one.
-    scene({ respawn: true, leaseMs: 15_000 }, async (scenario) => {
+    scene('SIGTERM of each in turn', { respawn: true, leaseMs: undefined }, async (scenario) => {
       for (let round = 0; round < SCALE; round++) {
         await scenario.enqueue(quick, 3_000);
         await scenario.enqueue(slow, 30);
         for (const worker of scenario.workers()) {
           await sleep(500);
-          worker.kill('SIGTERM');
+          scenario.hurt(worker, 'SIGTERM');
         }
       }
-      await scenario.drained(60_000);
-      expect(await scenario.unfinished()).toEqual([]);
-      expect(await scenario.check()).toEqual([]);
+      await expectAllDone(scenario);
       const counts = await outcomes(scenario);
       expect(counts).not.toHaveProperty('lost');
       expect(counts).not.toHaveProperty('failed');
@@ -93,7 +61,7 @@ describe('workers under faults', () => {
   );
 
   it('go on when every connection is cut', { timeout: TIMEOUT_MS }, () =>
-    scene({}, async (scenario) => {
+    scene('every connection cut', {}, async (scenario) => {
       for (let round = 0; round < 5 * SCALE; round++) {
         await scenario.enqueue(quick, 600);
         await scenario.enqueue(slow, 5);
@@ -104,58 +72,45 @@ describe('workers under faults', () => {
               where datname = current_database() and application_name like 'millrace worker%'`,
           )
           .catch(() => undefined);
+        scenario.hurtAll();
       }
-      await scenario.drained(60_000);
-      expect(await scenario.unfinished()).toEqual([]);
-      expect(await scenario.check()).toEqual([]);
-    }),
-  );
-
-  it('quarantine the run that kills them, and nothing else', { timeout: TIMEOUT_MS }, () =>
-    scene({ respawn: true }, async (scenario) => {
-      await scenario.enqueue(deadly, 1);
-      await scenario.enqueue(slow, 20);
-      await scenario.enqueue(quick, 500);
-      await scenario.drained(60_000);
-      expect(await scenario.unfinished()).toEqual([]);
-      expect(await scenario.check()).toEqual([]);
-      const { rows } = await scenario.pool.query(
-        `select definition, state, end_code, losses from millrace.runs where state <> 'succeeded'`,
-      );
-      expect(rows).toEqual([
-        { definition: 'deadly', state: 'failed', end_code: 'poison', losses: 3 },
-      ]);
+      await expectAllDone(scenario);
     }),
   );
 });
 
-describe('the checker', () => {
-  const provoke: Record<Safeguard, (scenario: Scenario) => Promise<void>> = {
-    async fence(scenario) {
-      await scenario.enqueue(slow, 60);
-      await sleep(700);
-      // It comes back while another worker executes what it had lost.
-      await pause(scenario.anyWorker(), LEASE_MS * 1.5);
-    },
-    async ticket(scenario) {
-      for (let round = 0; round < 3; round++) {
-        await scenario.enqueue(flaky, 600);
-        await sleep(400);
-        await pause(scenario.anyWorker(), LEASE_MS * 2);
-      }
-    },
-    async lease(scenario) {
-      await scenario.enqueue(slow, 60);
-      await sleep(LEASE_MS * 2);
-    },
-  };
-  for (const safeguard of ['fence', 'ticket', 'lease'] as const) {
-    it(`notices that the ${safeguard} is missing`, { timeout: TIMEOUT_MS }, () =>
-      scene({ broken: safeguard }, async (scenario) => {
-        await provoke[safeguard](scenario);
-        await scenario.drained(10_000);
-        expect(await scenario.check()).not.toEqual([]);
-      }),
-    );
-  }
+/** A promise of the product, hence with its own lease. */
+const RESCUE_MS = 30_000;
+
+async function startsOf({ pool }: Scenario, execution: number): Promise<Date[]> {
+  const { rows } = await pool.query<{ at: Date }>(
+    `select min(started_at) as at from public.ledger where execution >= $1 group by run_id order by 1`,
+    [execution],
+  );
+  return rows.map(({ at }) => at);
+}
+
+describe('a worker that is killed with all hands full', () => {
+  it('is replaced by others within 30 s', { timeout: 90_000 }, () =>
+    scene(
+      `SIGKILL with ${STUCK_AT_ONCE} running, default lease`,
+      { workers: 1, leaseMs: undefined, queues: ['mail'] },
+      async (scenario) => {
+        await scenario.enqueue(stuck, STUCK_AT_ONCE);
+        const started = async (execution: number): Promise<number> =>
+          (await startsOf(scenario, execution)).length;
+        await expect.poll(() => started(1), { timeout: 10_000 }).toBe(STUCK_AT_ONCE);
+        const [victim] = scenario.workers();
+        await Promise.all([scenario.addWorker(), scenario.addWorker()]);
+
+        scenario.hurt(victim, 'SIGKILL');
+        await expect.poll(() => started(2), { timeout: RESCUE_MS + 15_000 }).toBe(STUCK_AT_ONCE);
+        const last = (await startsOf(scenario, 2)).at(-1);
+        const killed = scenario.faults[0];
+        expect(Number(last) - Number(killed?.at)).toBeLessThan(RESCUE_MS);
+        await expectAllDone(scenario);
+        expect(await outcomes(scenario)).toEqual({ lost: STUCK_AT_ONCE, succeeded: STUCK_AT_ONCE });
+      },
+    ),
+  );
 });
