@@ -6,6 +6,7 @@ import type { z } from 'zod';
 
 import type { Handler, HandlerContext, InlineHandler, InlineResult } from '../authoring/handler.ts';
 import type { JobDefinition } from '../contract/definition.ts';
+import { jobsActor } from '../contract/run-context.ts';
 
 type Performed<Definition extends JobDefinition> = ReturnType<Handler<Definition>>;
 
@@ -24,6 +25,10 @@ export function performJob<Definition extends JobDefinition>(
     slot: null,
     signal: new AbortController().signal,
     log: pino({ level: 'silent' }),
+    progress: () => undefined,
+    actor: jobsActor(null),
+    onBehalfOf: null,
+    requestId: null,
     enqueue: () => Promise.reject(new Error('performJob() enqueues nothing')),
     ...context,
   });
