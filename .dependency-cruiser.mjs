@@ -187,6 +187,15 @@ export default {
       to: { path: npm('graphile-worker') },
     },
     {
+      name: 'telemetry-sdk-only-in-telemetry',
+      comment:
+        "Whoever measures or traces uses OpenTelemetry's API, which does nothing until a process " +
+        'registers the SDK. One package knows the SDK.',
+      severity: 'error',
+      from: { pathNot: ['^packages/telemetry/', TESTS, TESTING] },
+      to: { path: String.raw`(^|/)node_modules/@opentelemetry/(?!api(/|$))` },
+    },
+    {
       name: 'pg-only-in-packages',
       severity: 'error',
       comment:

@@ -15,12 +15,22 @@ const config: NextConfig = {
   poweredByHeader: false,
   // A scheduler that follows a redirect would lose its POST.
   skipTrailingSlashRedirect: true,
-  serverExternalPackages: ['pino', 'pg', 'graphile-worker', '@prisma/client'],
-  transpilePackages: ['@millrace/db', '@millrace/jobs'],
+  serverExternalPackages: [
+    'pino',
+    'pg',
+    'graphile-worker',
+    '@prisma/client',
+    '@opentelemetry/api',
+    '@opentelemetry/exporter-prometheus',
+    '@opentelemetry/resources',
+    '@opentelemetry/sdk-metrics',
+    '@opentelemetry/sdk-node',
+  ],
+  transpilePackages: ['@millrace/db', '@millrace/jobs', '@millrace/telemetry'],
   headers: () =>
     Promise.resolve([
       { source: '/:path*', headers: SECURITY_HEADERS },
-      ...['/internal/:path+', '/healthz', '/readyz'].map((source) => ({
+      ...['/internal/:path+', '/healthz', '/readyz', '/metrics'].map((source) => ({
         source,
         headers: NO_CONTENT,
       })),

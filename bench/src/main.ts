@@ -12,6 +12,7 @@ import pg from 'pg';
 import { measureEnqueue } from './enqueue.ts';
 import { measurePosts, startWeb } from './post.ts';
 import { type Comparison, compare, markdown } from './report.ts';
+import { measureRunsList, runsListMarkdown } from './runs-list.ts';
 import { measureThroughput } from './throughput.ts';
 
 const { values: flags } = parseArgs({
@@ -20,6 +21,8 @@ const { values: flags } = parseArgs({
     runs: { type: 'string', default: '40000' },
     seconds: { type: 'string', default: '5' },
     only: { type: 'string', default: '' },
+    // How many runs the lists are measured over.
+    'list-runs': { type: 'string', default: '1000000' },
   },
 });
 const pairs = Number(flags.pairs);
@@ -106,6 +109,13 @@ async function posts(pool: pg.Pool, url: string): Promise<Comparison[]> {
   }
 }
 
+/** The figures of the lists as Markdown. */
+async function runsList(pool: pg.Pool, url: string): Promise<string> {
+  if (!wanted('runs list')) return '';
+  const listed = Number(flags['list-runs']);
+  return `\n${runsListMarkdown(await measureRunsList(pool, url, { runs: listed, rounds: 25 }), listed)}`;
+}
+
 async function main(): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   chmodSync(directory, 0o755); // for root the server runs as another user
@@ -120,6 +130,7 @@ async function main(): Promise<void> {
       ...(await enqueue(server.url)),
       ...(await posts(pool, server.url)),
     ];
+    const lists = await runsList(pool, server.url);
     const report = markdown(comparisons, {
       commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim(),
       machine: `${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}`,
@@ -129,8 +140,8 @@ async function main(): Promise<void> {
     mkdirSync(results, { recursive: true });
     const stem = join(results, new Date().toISOString().replace(/[:.]/g, '-'));
     writeFileSync(`${stem}.json`, JSON.stringify(comparisons, null, 2));
-    writeFileSync(`${stem}.md`, report);
-    console.log(report);
+    writeFileSync(`${stem}.md`, report + lists);
+    console.log(report + lists);
   } finally {
     await pool.end();
     await server.stop();

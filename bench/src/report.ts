@@ -1,8 +1,8 @@
 /** A figure of Millrace beside its yardstick, from interleaved rounds of one run. */
 export interface Comparison {
   readonly name: string;
-  /** The ratio that must be reached. */
-  readonly goal: number;
+  /** The ratio that must be reached; null where a peer is only shown. */
+  readonly goal: number | null;
   readonly yardstick: readonly number[];
   readonly millrace: readonly number[];
 }
@@ -10,7 +10,7 @@ export interface Comparison {
 /** Measures both in turn, `pairs` times. */
 export async function compare(
   name: string,
-  goal: number,
+  goal: number | null,
   pairs: number,
   measure: { yardstick: () => Promise<number>; millrace: () => Promise<number> },
 ): Promise<Comparison> {
@@ -51,8 +51,8 @@ export function markdown(
       String(Math.round(median(comparison.yardstick))),
       String(Math.round(median(comparison.millrace))),
       `${mid.toFixed(2)} (${low.toFixed(2)} – ${high.toFixed(2)})`,
-      `≥ ${comparison.goal}`,
-      mid >= comparison.goal ? 'reached' : 'missed',
+      comparison.goal === null ? '' : `≥ ${comparison.goal}`,
+      comparison.goal === null ? '' : mid >= comparison.goal ? 'reached' : 'missed',
     ];
     return `| ${cells.join(' | ')} |`;
   });

@@ -61,13 +61,16 @@ describe('parseEnv', () => {
     expect(() => parseEnv({ ...VALID, APP_ENV: 'local', DEV_AUTH })).toThrow(/DEV_AUTH/);
   });
 
-  it.each(['SCHEDULER_TOKEN', 'SCHEDULER_TOKEN_PREVIOUS'])('refuses a short %s', (name) => {
-    const short = 'x'.repeat(31);
-    expect(() => parseEnv({ ...VALID, [name]: short })).toThrow(
-      new RegExp(`${name} must have at least 32 characters`),
-    );
-    expect(parseEnv({ ...VALID, [name]: `${short}x` })).toMatchObject({ [name]: `${short}x` });
-  });
+  it.each(['SCHEDULER_TOKEN', 'SCHEDULER_TOKEN_PREVIOUS', 'METRICS_TOKEN'])(
+    'refuses a short %s',
+    (name) => {
+      const short = 'x'.repeat(31);
+      expect(() => parseEnv({ ...VALID, [name]: short })).toThrow(
+        new RegExp(`${name} must have at least 32 characters`),
+      );
+      expect(parseEnv({ ...VALID, [name]: `${short}x` })).toMatchObject({ [name]: `${short}x` });
+    },
+  );
 
   it.each([`${SECRET}\n`, ` ${SECRET}`, `${SECRET} x`, `${SECRET}é`])(
     'refuses the secret %j, which no header carries',
@@ -77,6 +80,14 @@ describe('parseEnv', () => {
       );
     },
   );
+
+  it("knows OpenTelemetry's variables, and needs none of them nor a token for metrics", () => {
+    const OTEL_EXPORTER_OTLP_ENDPOINT = 'http://collector:4318';
+    expect(parseEnv({ ...VALID, OTEL_EXPORTER_OTLP_ENDPOINT })).toMatchObject({
+      OTEL_EXPORTER_OTLP_ENDPOINT,
+    });
+    expect(parseEnv(VALID).METRICS_TOKEN).toBeUndefined();
+  });
 
   it('takes an empty variable for one that is not set', () => {
     const empty = { APP_ENV: '', SCHEDULER_TOKEN_PREVIOUS: '', DEV_AUTH: '', LOG_LEVEL: '' };

@@ -13,7 +13,14 @@ const environment = z.object({
   SCHEDULER_TOKEN: secret.optional(),
   SCHEDULER_TOKEN_PREVIOUS: secret.optional(),
   DEV_AUTH: z.enum(['0', '1']).optional(),
+  /** Opens /metrics to whoever sends it. */
+  METRICS_TOKEN: secret.optional(),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  // OpenTelemetry's SDK reads these and the other OTEL_* variables itself.
+  OTEL_SDK_DISABLED: z.string().optional(),
+  OTEL_TRACES_EXPORTER: z.string().optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z.string().optional(),
 });
 export type WebEnv = z.output<typeof environment>;
 type Variables = Readonly<Record<string, string | undefined>>;

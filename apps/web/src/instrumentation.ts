@@ -2,5 +2,5 @@
 export async function register(): Promise<void> {
   if (process.env['NEXT_RUNTIME'] !== 'nodejs') return;
   const { startServer } = await import('./server/start-server.ts');
-  startServer();
+  await startServer();
 }

@@ -19,5 +19,5 @@ export function proxy(request: NextRequest): NextResponse {
 
 // Pages only: the scheduler's calls and the probes take no detour.
 export const config = {
-  matcher: '/((?!internal/|healthz$|readyz$|_next/static/|icon\\.svg$).*)',
+  matcher: '/((?!internal/|healthz$|readyz$|metrics$|_next/static/|icon\\.svg$).*)',
 };

@@ -10,10 +10,15 @@ const wholeUpTo = (max: number) =>
 const environment = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: 'is required: a postgres:// URL' }),
   APP_ENV: z.enum(APP_ENVS).default('production'),
-  /** Of /healthz and /readyz; 0 takes a free port. */
+  /** Of /healthz, /readyz and /metrics; 0 takes a free port. */
   HEALTH_PORT: wholeUpTo(65_535).default(3001),
   LOG_LEVEL: z.enum(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
   STOP_TIMEOUT_MS: wholeUpTo(600_000).default(20_000),
+  // OpenTelemetry's SDK reads these and the other OTEL_* variables itself.
+  OTEL_SDK_DISABLED: z.string().optional(),
+  OTEL_TRACES_EXPORTER: z.string().optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: z.string().optional(),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: z.string().optional(),
 });
 export type WorkerEnv = z.output<typeof environment>;
 

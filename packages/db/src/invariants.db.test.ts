@@ -32,7 +32,16 @@ values ('${RUNNING}', 1, true, 'failed', '${WORKER}', 0, now(), now()),
        ('${SUCCEEDED}', 1, true, 'succeeded', '${WORKER}', 0, now(), now());
 insert into millrace.scheduler_jobs (run_id, definition, idempotency_key, outcome, finished_at)
 values ('${SUCCEEDED}', 'test.echo', 'key', 'succeeded', now()),
-       ('${INLINE}', 'test.sweep', null, null, null)`;
+       ('${INLINE}', 'test.sweep', null, null, null);
+insert into millrace.definition_overrides (definition, priority, version, updated_by)
+values ('test.echo', 5, 1, 'Grace');
+insert into millrace.definition_changes
+  (definition, version, before, after, actor_kind, actor_id, actor_label, request_id)
+values ('test.echo', 1, '{}', '{"priority": 5}', 'user', '1', 'Grace', 'r1');
+insert into millrace.audit_events
+  (action, outcome, actor_kind, actor_id, actor_label, subject_kind, subject, request_id, detail)
+values ('jobs.definition.changed', 'done', 'user', '1', 'Grace', 'definition', 'test.echo', 'r1',
+        '{"version": 1}')`;
 
 /** What the database itself would refuse to let in. */
 const UNGUARD = `
@@ -163,6 +172,16 @@ const PLANTED: readonly (readonly [string, string, string])[] = [
     'scheduler_job_knows_the_outcome',
     'the answer came before the end',
     `update millrace.scheduler_jobs set outcome = 'succeeded' where run_id = '${INLINE}'`,
+  ],
+  [
+    'change_is_audited',
+    'a change has no audit row',
+    `update millrace.definition_changes set request_id = 'r2'`,
+  ],
+  [
+    'override_has_its_version',
+    'an override was written past its history',
+    'update millrace.definition_overrides set version = 2',
   ],
 ];
 

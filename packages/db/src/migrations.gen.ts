@@ -20,4 +20,20 @@ export const migrations = [
     name: '0005_direct_tickets',
     checksum: '0943ee9698af8a3dd3b5a7fd4e4a8a6972c4f0b2ba64541e44a6e348c5b31ed6',
   },
+  {
+    name: '0006_control',
+    checksum: 'b9cb79eb9daa8500b1e58254290471954a8c84174d7ca160caeeaaf7431d0cd3',
+  },
+  {
+    name: '0007_run_log',
+    checksum: 'c3d11ee24db0a86f9b1e4243e480f3e45aad603389263d8fb751269c59d817e1',
+  },
+  {
+    name: '0008_run_lists',
+    checksum: 'a100c9f3728c1fefb1b3fbd2f31b84d4609b49fbb16d4e1ee6eb9843f4a72570',
+  },
+  {
+    name: '0009_bulk',
+    checksum: 'f077315b2b7d6721c28d0e3768fbfdb273ba2487b6c34781ccc9de3086e59dc2',
+  },
 ] as const;

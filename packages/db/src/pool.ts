@@ -38,6 +38,7 @@ export function createPool(options: PoolOptions): pg.Pool {
   });
   // Every connection reports its own break, in use or idle; unheard, it would end the process.
   pool.on('connect', (client) => {
+    if (options.statementTimeoutMs !== undefined) breakWhenSilent(client);
     client.once('error', ({ message }: Error) => {
       // Only the message: pg hangs the whole client on an error of an idle connection.
       const about = { reason: message, pool: options.applicationName };
@@ -47,6 +48,32 @@ export function createPool(options: PoolOptions): pg.Pool {
   });
   pool.on('error', () => undefined); // the idle ones again
   return pool;
+}
+
+/**
+ * A statement that got no answer in time leaves its connection unusable: whatever is sent after it waits
+ * behind it. `pool.query` throws such a connection away, but not everybody who borrows one does.
+ */
+function breakWhenSilent(client: pg.PoolClient): void {
+  const send = client.query.bind(client) as (...args: unknown[]) => unknown;
+  const watched = (...args: unknown[]): unknown => {
+    const answer = send(...args);
+    if (answer instanceof Promise) {
+      answer.catch((error: unknown) => {
+        if (error instanceof Error && error.message === 'Query read timeout')
+          destroyConnection(client);
+      });
+    }
+    return answer;
+  };
+  client.query = watched as typeof client.query;
+}
+
+/** Closes a connection without a word to the server, which may be unable to hear it. */
+export function destroyConnection(client: pg.ClientBase): void {
+  // `pg` keeps its socket to itself.
+  const { connection } = client as unknown as { connection?: { stream?: { destroy(): void } } };
+  connection?.stream?.destroy();
 }
 
 /** The URL without Prisma's own parameters, which PostgreSQL would refuse. Throws when it is none. */

@@ -11,6 +11,7 @@ const COLUMN_TYPES: Readonly<Record<string, string>> = {
   Int: 'integer',
   BigInt: 'bigint',
   Boolean: 'boolean',
+  Float: 'double precision',
   Bytes: 'bytea',
   '@db.Uuid': 'uuid',
   '@db.SmallInt': 'smallint',

@@ -138,6 +138,8 @@ begin
   end loop;
   delete from ${SCHEMA}.search_index;
   insert into ${SCHEMA}.search_index default values;
+  update ${SCHEMA}.queues set paused_at = null, paused_until = null, pause_reason = null, paused_by = null
+   where paused_at is not null;
 end $$`;
 
 async function emptyTables(pool: pg.Pool): Promise<void> {

@@ -35,10 +35,12 @@ const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 /**
  * The only way to a route under `/internal`: request id, the scheduler's secret, the method, then the
- * handler; every error leaves as a problem document that tells no more than its code.
+ * handler; every error leaves as a problem document that tells no more than its code. `pattern` stands
+ * for the path in metrics.
  */
-export function internalRoute(methods: Partial<Record<Method, Handle>>): Route {
+export function internalRoute(pattern: string, methods: Partial<Record<Method, Handle>>): Route {
   return async (request, context) => {
+    const startedAt = performance.now();
     const given = request.headers.get('x-request-id');
     const requestId = given && REQUEST_ID.test(given) ? given : randomUUID();
     const server = webServer();
@@ -52,6 +54,12 @@ export function internalRoute(methods: Partial<Record<Method, Handle>>): Route {
     }
     response.headers.set('x-request-id', requestId);
     response.headers.set('cache-control', 'no-store');
+    server.measureHttp({
+      method: request.method,
+      route: pattern,
+      status: response.status,
+      durationMs: performance.now() - startedAt,
+    });
     return response;
   };
 }

@@ -1,6 +1,7 @@
 import { createDb, type Db } from '@millrace/db/client';
 import { createPool, type Pool } from '@millrace/db/pool';
 import { createJobWaiters, type JobWaiters } from '@millrace/jobs/engine/scheduler/job-waiters';
+import { createHttpMetrics } from '@millrace/jobs/engine/telemetry/http-metrics';
 import { createRunInline } from '@millrace/jobs/engine/scheduler/run-inline';
 import { createTriggerJob } from '@millrace/jobs/engine/scheduler/trigger-job';
 import { webRegistry } from '@millrace/jobs/registry/web-registry';
@@ -18,6 +19,7 @@ export interface WebServer {
   readonly waiters: JobWaiters;
   readonly triggerJob: ReturnType<typeof createTriggerJob>;
   readonly runInline: ReturnType<typeof createRunInline>;
+  readonly measureHttp: ReturnType<typeof createHttpMetrics>;
 }
 
 const CONNECTIONS = 10;
@@ -63,6 +65,7 @@ function createWebServer(): WebServer {
       log,
       loadHandler: loadInlineHandler,
     }),
+    measureHttp: createHttpMetrics(),
   };
 }
 

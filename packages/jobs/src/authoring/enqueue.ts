@@ -1,13 +1,7 @@
 import type { z } from 'zod';
 
 import type { JobDefinition } from '../contract/definition.ts';
-
-/** What travels with a run from the request that caused it to the handler: never permissions. */
-export interface RunContext {
-  readonly requestId?: string;
-  readonly traceparent?: string;
-  readonly tracestate?: string;
-}
+import type { RunContext } from '../contract/run-context.ts';
 
 export interface EnqueueOptions {
   /** Not before this instant. */
@@ -33,8 +27,14 @@ export interface EnqueuedRun {
  * Adds a run of a definition. Throws `JobError` `invalid_job_args` when the arguments do not satisfy
  * the definition's schema, and the driver's error when the database refuses.
  */
-export type Enqueue = <Definition extends JobDefinition>(
+export type Enqueue<Options = EnqueueOptions> = <Definition extends JobDefinition>(
   definition: Definition,
   args: z.input<Definition['args']>,
-  options?: EnqueueOptions,
+  options?: Options,
 ) => Promise<EnqueuedRun>;
+
+/**
+ * How a handler enqueues: request, actor and organisation are those of its own run, whatever it says,
+ * and the trace goes on from it.
+ */
+export type EnqueueFromRun = Enqueue<Omit<EnqueueOptions, 'context'>>;

@@ -3,7 +3,8 @@ import type { Logger } from 'pino';
 import type { z } from 'zod';
 
 import type { InlineJobDefinition, JobDefinition } from '../contract/definition.ts';
-import type { Enqueue } from './enqueue.ts';
+import type { Actor } from '../contract/run-context.ts';
+import type { EnqueueFromRun } from './enqueue.ts';
 import type { Outcome } from './outcome.ts';
 
 /** Why a handler's signal fired. */
@@ -32,11 +33,30 @@ export interface HandlerContext {
   readonly slot: Date | null;
   /** Fires with a {@link RunAborted} at timeout, cancel, shutdown or loss of the lease. */
   readonly signal: AbortSignal;
+  /**
+   * Writes to the process's log and, from level `info` on, to the run's own log lines, which operators
+   * see. Strings of the arguments are removed from both. Never waits.
+   */
   readonly log: Logger;
+  /** Shows how far the work is; see {@link Progress}. */
+  readonly progress: Progress;
+  /** Always `system:jobs`, in the organisation of whoever caused the run. */
+  readonly actor: Actor;
+  /** Who caused the run, to name in audits: no permission follows from it. */
+  readonly onBehalfOf: Actor | null;
+  /** The id of the request that caused the run, directly or through other runs. */
+  readonly requestId: string | null;
   readonly db: Db;
   /** Enqueues further runs. */
-  readonly enqueue: Enqueue;
+  readonly enqueue: EnqueueFromRun;
 }
+
+/**
+ * Shows operators how much of the work is done, of how much if that is known, and a word about it.
+ * Call it as often as you like: the latest is written at most twice a second, and nobody waits for it.
+ * What is no number is ignored.
+ */
+export type Progress = (done: number, total?: number, note?: string) => void;
 
 /** Plain data that is stored with the run and shown to operators: counts, no personal data. */
 export type HandlerResult = Readonly<Record<string, unknown>>;

@@ -12,6 +12,8 @@ export type ErasedHandler = Handler<JobDefinition<string, never>>;
 /** Everything a process knows about its jobs. The engine receives it and imports no job. */
 export interface Registry {
   readonly definitions: ReadonlyMap<string, AnyDefinition>;
+  /** The definition that has or once had this name. */
+  find(name: string): AnyDefinition | undefined;
   readonly queues: ReadonlyMap<string, QueueSettings>;
   /** Loads the handler of a queued definition; absent in processes that only enqueue. */
   readonly loadHandler?: (name: string) => Promise<ErasedHandler>;

@@ -86,4 +86,37 @@ describe('slotsAfter', () => {
     });
     expect(iso(slots)).toEqual(['2030-07-01T07:00:00.000Z']);
   });
+
+  const berlin = (text: string, after: string, count: number) =>
+    iso(
+      slotsAfter(parseSchedule(text), {
+        timezone: 'Europe/Berlin',
+        after: new Date(after),
+        count,
+        anchor: ANCHOR,
+      }),
+    );
+
+  it('moves a local time that does not exist to the first instant after the gap', () => {
+    // 2030-03-31: from 02:00 to 03:00, which is 01:00 UTC.
+    expect(berlin('30 2 * * *', '2030-03-30T12:00:00Z', 2)).toEqual([
+      '2030-03-31T01:00:00.000Z',
+      '2030-04-01T00:30:00.000Z',
+    ]);
+    expect(berlin('*/30 1-3 * * *', '2030-03-31T00:00:00Z', 4)).toEqual([
+      '2030-03-31T00:30:00.000Z',
+      '2030-03-31T01:00:00.000Z',
+      '2030-03-31T01:30:00.000Z',
+      '2030-03-31T23:00:00.000Z',
+    ]);
+  });
+
+  it('takes a local time that occurs twice once, the first time', () => {
+    // 2030-10-27: from 03:00 back to 02:00, which is 01:00 UTC.
+    expect(berlin('30 2 * * *', '2030-10-26T12:00:00Z', 2)).toEqual([
+      '2030-10-27T00:30:00.000Z',
+      '2030-10-28T01:30:00.000Z',
+    ]);
+    expect(berlin('30 2 * * *', '2030-10-27T00:45:00Z', 1)).toEqual(['2030-10-28T01:30:00.000Z']);
+  });
 });

@@ -1,6 +1,7 @@
 import { type CronExpression, CronExpressionParser } from 'cron-parser';
 
 import { type Duration, durationMs } from './duration.ts';
+import { instantOfLocal, offsetMs } from './local-time.ts';
 
 /** No schedule is denser. Cron in five fields cannot be. */
 export const MIN_INTERVAL_MS = 60_000;
@@ -56,7 +57,7 @@ export function parseTimeZone(name: string): string {
   try {
     // Offsets such as "+02:00" would be accepted, but know no daylight saving time.
     if (/^[A-Za-z]/.test(name)) {
-      new Intl.DateTimeFormat('en', { timeZone: name });
+      offsetMs(0, name);
       return name;
     }
   } catch {
@@ -69,7 +70,9 @@ export function parseTimeZone(name: string): string {
 
 /**
  * The next slots after an instant. `@every` counts from its anchor, so that it neither drifts nor starts
- * anew with a process.
+ * anew with a process. Cron is read in local time: a time that a clock change leaves out is the first
+ * instant after the change, one that occurs twice is the first of both, and what falls on one instant is
+ * one slot.
  */
 export function slotsAfter(
   schedule: Schedule,
@@ -82,8 +85,24 @@ export function slotsAfter(
       (_, index) => new Date(anchor.getTime() + (first + index) * schedule.everyMs),
     );
   }
-  const found = cron(schedule.expression, timezone, after);
-  return Array.from({ length: count }, () => found.next().toDate());
+  const slots: Date[] = [];
+  let last = after.getTime();
+  for (const local of localTimes(schedule.expression, last + offsetMs(last, timezone))) {
+    const instant = instantOfLocal(local, timezone);
+    if (instant <= last) continue;
+    slots.push(new Date((last = instant)));
+    if (slots.length === count) break;
+  }
+  return slots;
+}
+
+/** No clock goes back by more; local times of that long before may be instants still to come. */
+const MAX_CHANGE_MS = 3 * 3_600_000;
+
+/** The local times of a cron expression, as UTC would name them, from a while before one of them on. */
+function* localTimes(expression: string, from: number): Generator<number> {
+  const times = cron(expression, 'UTC', new Date(from - MAX_CHANGE_MS));
+  for (;;) yield times.next().getTime();
 }
 
 interface SlotsAfter {

@@ -12,7 +12,7 @@ export function createClaim(
   options: TransitionOptions,
   mayRetry: (error: unknown) => boolean,
 ): Write<Delivery, ClaimedRun | null> {
-  const { pool, workerId, definitions } = options;
+  const { pool, workerId, definitions, versions } = options;
 
   const claimTogether = createSingleFlightWriter<Delivery, ClaimedRun | null>({
     maxBatch: MAX_BATCH,
@@ -30,7 +30,8 @@ export function createClaim(
         for (const row of rows) claimed.set(`${row.id} ${row.ticket}`, row);
       };
       if (retry) take((await pool.query<ClaimedRun>({ ...recoverClaims, values })).rows);
-      take((await pool.query<ClaimedRun>({ ...claimRuns, values })).rows);
+      const claim = { ...claimRuns, values: [...values, ...versions()] };
+      take((await pool.query<ClaimedRun>(claim)).rows);
       return deliveries.map(({ runId, ticket }) => {
         const key = `${runId} ${ticket}`;
         const run = claimed.get(key) ?? null;

@@ -14,6 +14,8 @@ export interface TransitionOptions {
   /** The definitions that this worker can run. */
   readonly definitions: readonly string[];
   readonly log: Logger;
+  /** Definitions with an override, and its version; see the claim. */
+  readonly versions: () => readonly [definitions: readonly string[], versions: readonly number[]];
   /** Whether this worker still holds its lease: without it, a failing write is given up. */
   readonly holdsLease: () => boolean;
 }

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import { describeError, toError } from './describe-error.ts';
 
-const unreadable = { name: 'Error', message: 'an error that cannot be read was thrown', stack: '' };
+const unreadable = { name: 'Error', message: 'an error that cannot be read was thrown' };
 const throwing = (): never => {
   throw new Error('from a getter');
 };
@@ -60,7 +60,8 @@ describe('describeError', () => {
     ['a throwing inspection', { [inspect.custom]: throwing }],
     ['a prototype that cannot be asked', new Proxy({}, { getPrototypeOf: throwing })],
   ])('survives %s', (_what, thrown) => {
-    expect(describeError(thrown, [])).toEqual(unreadable);
+    const { name, message } = describeError(thrown, []);
+    expect({ name, message }).toEqual(unreadable);
   });
 
   it('writes a message that is no text as text', () => {
@@ -123,6 +124,13 @@ describe('toError', () => {
   it('leaves an error as it is', () => {
     const error = new TypeError('x');
     expect(toError(error)).toBe(error);
+  });
+
+  it.each([
+    ['whose inspection throws', { [inspect.custom]: throwing }],
+    ['that cannot be asked', new Proxy({}, { getPrototypeOf: throwing })],
+  ])('makes an error of a thing %s', (_what, thrown) => {
+    expect(toError(thrown).message).toBe(unreadable.message);
   });
 
   it('wraps anything else', () => {

@@ -12,10 +12,21 @@ export interface ErrorDescription {
 const MAX_MESSAGE = 2_000;
 const MAX_STACK = 8_000;
 
-/** Whatever was thrown as an `Error`; a thrown non-error gets a stack that says where it was caught. */
+const UNREADABLE = 'an error that cannot be read was thrown';
+
+/**
+ * Whatever was thrown as an `Error`; a thrown non-error gets a stack that says where it was caught. Never
+ * throws, whatever the value's own inspection does.
+ */
 export function toError(thrown: unknown): Error {
-  if (thrown instanceof Error) return thrown;
-  return new Error(`a value that is no Error was thrown: ${inspect(thrown, { depth: 2 })}`);
+  try {
+    if (thrown instanceof Error) return thrown;
+    // A string that is cut or broken into lines would hide what is to be removed from it.
+    const shown = inspect(thrown, { depth: 2, maxStringLength: Infinity, breakLength: Infinity });
+    return new Error(`a value that is no Error was thrown: ${shown}`);
+  } catch {
+    return new Error(UNREADABLE);
+  }
 }
 
 /**
@@ -33,7 +44,7 @@ export function describeError(thrown: unknown, secrets: readonly string[]): Erro
       stack: told(stackWithCauses(error), MAX_STACK),
     };
   } catch {
-    return { name: 'Error', message: 'an error that cannot be read was thrown', stack: '' };
+    return { name: 'Error', message: UNREADABLE, stack: '' };
   }
 }
 

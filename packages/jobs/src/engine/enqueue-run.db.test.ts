@@ -26,6 +26,7 @@ const nowhere = defineJob({
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const database = useDatabase();
 let client: JobClient;
 beforeAll(() => {
@@ -98,12 +99,16 @@ describe('enqueue', () => {
     const { runId } = await client.enqueue(
       mail,
       { to: 'x' },
-      { priority: -100, tags: ['a', 'ä 😀'], context: { requestId: 'r', traceparent: 't' } },
+      {
+        priority: -100,
+        tags: ['a', 'ä 😀'],
+        context: { requestId: 'r', traceparent: TRACEPARENT },
+      },
     );
     expect(await run(runId)).toMatchObject({
       priority: -100,
       tags: ['a', 'ä 😀'],
-      context: { requestId: 'r', traceparent: 't' },
+      context: { requestId: 'r', traceparent: TRACEPARENT },
     });
     expect(await tickets('mail')).toMatchObject([{ priority: -100 }]);
   });

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { Enqueue, EnqueuedRun, EnqueueOptions } from '../authoring/enqueue.ts';
 import type { JobDefinition } from '../contract/definition.ts';
 import { JobError } from '../contract/errors.ts';
+import { storedContext } from './context/stored-context.ts';
 import {
   createSingleFlightWriter,
   isTransientError,
@@ -121,7 +122,7 @@ export function toRequest(item: {
     delayMs: options.delayMs === undefined ? undefined : Math.round(options.delayMs),
     dedupeKey: options.dedupe?.key,
     tags: options.tags,
-    context: options.context,
+    context: storedContext(options.context),
   });
 }
 

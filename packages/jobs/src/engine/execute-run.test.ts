@@ -6,14 +6,9 @@ import { defineJob } from '../authoring/define-job.ts';
 import { type HandlerContext, RunAborted } from '../authoring/handler.ts';
 import { FatalOutcome } from '../authoring/outcome.ts';
 import type { ErasedHandler } from '../authoring/registry.ts';
+import type { ExecutionTools } from './context/execution-scope.ts';
 import type { Settled } from './decide-ending.ts';
-import {
-  ABORT_GRACE_MS,
-  currentExecution,
-  type ExecutionTools,
-  settleOrAbort,
-  startExecution,
-} from './execute-run.ts';
+import { ABORT_GRACE_MS, currentExecution, settleOrAbort, startExecution } from './execute-run.ts';
 import type { ClaimedRun } from './sql/claim-runs.ts';
 
 const TIMEOUT_MS = 60_000;
@@ -33,7 +28,13 @@ const claimed: ClaimedRun = {
   max_attempts: 3,
   losses: 0,
   args: { count: '12' },
-  context: { requestId: 'r-1', traceparent: 't-1' },
+  context: {
+    requestId: 'r-1',
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    tracestate: 'vendor=1',
+    actor: { kind: 'user', id: 'u-1', label: 'Ann', orgId: 'o-1', permissions: ['ops.admin'] },
+    permissions: ['ops.admin'],
+  },
   slot: new Date('2030-01-01T00:00:00Z'),
   trigger: 'app',
   waited_ms: 0,
@@ -46,6 +47,7 @@ const tools: ExecutionTools = {
     return Promise.resolve({ runId: 'x', duplicate: false });
   },
   log: pino({ level: 'silent' }),
+  notes: { addLine: () => true, addProgress: () => undefined, flush: () => Promise.resolve() },
 };
 const start = (
   handler: (args: { count: number; note: string }, ctx: HandlerContext) => Promise<unknown>,
@@ -152,18 +154,41 @@ describe('startExecution', () => {
     ]);
   });
 
-  it('hands the context of the run on to what the handler enqueues', async () => {
+  const onBehalfOf = { kind: 'user', id: 'u-1', label: 'Ann', orgId: 'o-1' };
+
+  it('acts as Millrace in the organisation of whoever caused the run, and says who that was', async () => {
+    const seen: unknown[] = [];
+    await start(async (_args, ctx) => seen.push(ctx.actor, ctx.onBehalfOf, ctx.requestId)).settled;
+    expect(seen).toEqual([
+      { kind: 'system', id: 'jobs', label: 'system:jobs', orgId: 'o-1' },
+      onBehalfOf,
+      'r-1',
+    ]);
+  });
+
+  it.each([{}, null, 'text', { requestId: '', actor: { kind: 'root' }, traceparent: 'x' }])(
+    'acts for nobody when the context is %j',
+    async (context) => {
+      const seen: unknown[] = [];
+      const run = { ...claimed, context: context as ClaimedRun['context'] };
+      await start(async (_args, ctx) => seen.push(ctx.actor, ctx.onBehalfOf, ctx.requestId), run)
+        .settled;
+      const actor = { kind: 'system', id: 'jobs', label: 'system:jobs', orgId: null };
+      expect(seen).toEqual([actor, null, null]);
+    },
+  );
+
+  it('hands request, actor and trace on to what the handler enqueues, whatever that asks for', async () => {
     await start(async (_args, ctx) => {
       await ctx.enqueue(definition, { count: '1' });
-      await ctx.enqueue(
-        definition,
-        { count: '2' },
-        { priority: 1, context: { requestId: 'other' } },
-      );
+      const forged = { priority: 1, context: { requestId: 'other', actor: ctx.actor } };
+      await ctx.enqueue(definition, { count: '2' }, forged);
     }).settled;
+    const { requestId, traceparent, tracestate } = claimed.context;
+    const context = { requestId, traceparent, tracestate, actor: onBehalfOf };
     expect(enqueued).toEqual([
-      [definition, { count: '1' }, { context: claimed.context }],
-      [definition, { count: '2' }, { priority: 1, context: { requestId: 'other' } }],
+      [definition, { count: '1' }, { context }],
+      [definition, { count: '2' }, { priority: 1, context }],
     ]);
   });
 

@@ -1,29 +1,28 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-import type { Db } from '@millrace/db/client';
-import type { Logger } from 'pino';
-
-import type { Enqueue } from '../authoring/enqueue.ts';
-import { type AbortReason, type HandlerContext, RunAborted } from '../authoring/handler.ts';
+import { type AbortReason, RunAborted } from '../authoring/handler.ts';
 import { fatal } from '../authoring/outcome.ts';
 import type { ErasedHandler } from '../authoring/registry.ts';
 import type { JobDefinition } from '../contract/definition.ts';
+import { ExecutionScope, type ExecutionTools } from './context/execution-scope.ts';
+import { RunHandlerContext } from './context/handler-context.ts';
 import type { Settled } from './decide-ending.ts';
 import { toError } from './describe-error.ts';
 import type { ClaimedRun } from './sql/claim-runs.ts';
+import { type RunSpan, startRunSpan } from './telemetry/run-span.ts';
 
 /** How long a handler may take to end after its signal fired, before its run ends without it. */
 export const ABORT_GRACE_MS = 2_000;
 
-export interface ExecutionTools {
-  readonly db: Db;
-  readonly enqueue: Enqueue;
-  readonly log: Logger;
-}
-
 /** An execution that has started. */
 export interface RunningExecution {
   readonly claimed: ClaimedRun;
+  readonly queue: string;
+  /** By `performance.now()`. */
+  readonly startedAt: number;
+  readonly scope: ExecutionScope;
+  /** Undefined while no OpenTelemetry SDK is registered. */
+  readonly span: RunSpan | undefined;
   /** How it ended, at the latest {@link ABORT_GRACE_MS} after an abort. Never rejects. */
   readonly settled: Promise<Settled>;
   /** When the handler really ended: later than `settled` if it ignores its signal. Never rejects. */
@@ -47,12 +46,18 @@ export function startExecution(
   definition: JobDefinition,
   loadHandler: () => Promise<ErasedHandler>,
   tools: ExecutionTools,
+  queue: string = definition.queue,
 ): RunningExecution {
+  const scope = new ExecutionScope(claimed, tools);
   const controller = new AbortController();
   const crashed = Promise.withResolvers<Settled>();
   const started = Promise.withResolvers<Settled>();
   const execution: RunningExecution = {
     claimed,
+    queue,
+    startedAt: performance.now(),
+    scope,
+    span: startRunSpan(claimed, queue, scope),
     settled: Promise.race([
       settleOrAbort(started.promise, controller, definition.timeoutMs),
       crashed.promise,
@@ -65,26 +70,27 @@ export function startExecution(
       controller.abort(toError(error));
     },
   };
+  const call = (): Promise<Settled> =>
+    callHandler(scope, definition, loadHandler, controller.signal);
   current.run(execution, () => {
-    started.resolve(callHandler(claimed, definition, loadHandler, controller.signal, tools));
+    started.resolve(execution.span ? execution.span.run(call) : call());
   });
   return execution;
 }
 
 async function callHandler(
-  claimed: ClaimedRun,
+  scope: ExecutionScope,
   definition: JobDefinition,
   loadHandler: () => Promise<ErasedHandler>,
   signal: AbortSignal,
-  tools: ExecutionTools,
 ): Promise<Settled> {
   try {
     const handler = await loadHandler();
-    const args = definition.args.safeParse(claimed.args);
+    const args = definition.args.safeParse(scope.claimed.args);
     if (!args.success) {
       throw fatal(`the stored arguments do not satisfy the schema of ${definition.name}`);
     }
-    const value = await handler(args.data as never, handlerContext(claimed, signal, tools));
+    const value = await handler(args.data as never, new RunHandlerContext(scope, signal));
     return { how: 'returned', value: isAskable(value) ? value : null };
   } catch (error) {
     return { how: 'threw', error: isAskable(error) ? error : unreadable() };
@@ -137,31 +143,4 @@ function becauseOfAbort(settled: Settled, signal: AbortSignal): Settled {
   return signal.aborted && settled.how === 'threw'
     ? { how: 'threw', error: signal.reason }
     : settled;
-}
-
-function handlerContext(
-  claimed: ClaimedRun,
-  signal: AbortSignal,
-  tools: ExecutionTools,
-): HandlerContext {
-  let log: Logger | undefined;
-  return {
-    runId: claimed.id,
-    execution: claimed.execution,
-    attempt: claimed.attempt,
-    maxAttempts: claimed.max_attempts,
-    slot: claimed.slot,
-    signal,
-    get log() {
-      return (log ??= tools.log.child({
-        runId: claimed.id,
-        definition: claimed.definition,
-        attempt: claimed.attempt,
-        requestId: claimed.context['requestId'],
-      }));
-    },
-    db: tools.db,
-    enqueue: (definition, args, options) =>
-      tools.enqueue(definition, args, { context: claimed.context, ...options }),
-  };
 }

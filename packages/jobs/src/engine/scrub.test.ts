@@ -13,7 +13,33 @@ describe('secretsIn', () => {
       ok: true,
       none: null,
     };
-    expect(secretsIn(args)).toEqual(['ann@example.org', 'a longer note', 'news']);
+    expect(secretsIn(args)).toEqual([
+      'ann%40example.org',
+      'a%20longer%20note',
+      'ann@example.org',
+      'a longer note',
+      'news',
+    ]);
+  });
+
+  it('finds them as JSON writes them', () => {
+    const secret = 'say "hi"\\now';
+    expect(scrub(JSON.stringify({ secret }), secretsIn({ secret }))).toBe(
+      '{"secret":"[redacted]"}',
+    );
+  });
+
+  it('finds the lines of a longer text, which errors quote one by one', () => {
+    const body = 'Dear Ann,\nyour password is swordfish\r\nBye\n';
+    const told = scrub('at line 2: your password is swordfish', secretsIn({ body }));
+    expect(told).toBe('at line 2: [redacted]');
+    expect(secretsIn({ body })).not.toContain('Bye');
+  });
+
+  it('takes keys that no program would write for data', () => {
+    const found = secretsIn({ recipients: { 'ann@example.org': 1 }, 'bob-smith': true });
+    expect(found).toEqual(expect.arrayContaining(['ann@example.org', 'bob-smith']));
+    expect(found).not.toContain('recipients');
   });
 
   it.each([undefined, null, 1, true, 'abc', [], {}])('finds nothing in %j', (value) => {
@@ -58,6 +84,18 @@ describe('scrub', () => {
         const secrets = secretsIn(words);
         const rest = scrub(words.join(between), secrets);
         return secrets.every((secret) => !rest.includes(secret));
+      }),
+    );
+  });
+
+  it('leaves no secret of very many in any text, and the rest as it is', () => {
+    const many = Array.from({ length: 5_000 }, (_, n) => `person${n}@example.org`);
+    const secrets = secretsIn(many);
+    const between = fc.string({ unit: fc.constantFrom('x', ' ', '@'), maxLength: 3 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.nat(4_999), between), { maxLength: 9 }), (parts) => {
+        const text = parts.map(([n, after]) => `${many[n]}${after}`).join('');
+        expect(scrub(text, secrets)).toBe(parts.map(([, after]) => `[redacted]${after}`).join(''));
       }),
     );
   });

@@ -24,12 +24,21 @@ async function register(
 ): Promise<TestWorker> {
   const id = randomUUID();
   registered.push(id);
-  await database.pool.query(registerWorker, [id, 'test', 1, 'test', ['default'], definitions]);
+  await database.pool.query(registerWorker, [
+    id,
+    'test',
+    1,
+    'test',
+    ['default'],
+    definitions,
+    '{}',
+  ]);
   const transitions = createRunTransitions({
     pool: database.pool,
     workerId: id,
     definitions,
     log: pino({ level: 'silent' }),
+    versions: () => [[], []],
     holdsLease: () => true,
   });
   return { id, ...transitions };

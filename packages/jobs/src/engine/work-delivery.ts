@@ -1,17 +1,17 @@
 import type { Logger } from 'pino';
 
 import { snooze } from '../authoring/outcome.ts';
-import type { Registry } from '../authoring/registry.ts';
-import type { JobDefinition } from '../contract/definition.ts';
+import type { ErasedHandler, Registry } from '../authoring/registry.ts';
+import type { ControlState } from './control/control-state.ts';
 import type { QueueSettings } from '../contract/queue.ts';
-import { decideEnding, type Ending, type Settled } from './decide-ending.ts';
-import { describeError, type ErrorDescription } from './describe-error.ts';
+import { endExecution, type ToEnd } from './end-execution.ts';
 import type { ExecutionGate } from './execution-gate.ts';
-import { type ExecutionTools, type RunningExecution, startExecution } from './execute-run.ts';
-import { scrubDeep, secretsIn } from './scrub.ts';
+import type { ExecutionTools } from './context/execution-scope.ts';
+import { type RunningExecution, startExecution } from './execute-run.ts';
 import { Semaphore } from './semaphore.ts';
 import type { ClaimedRun } from './sql/claim-runs.ts';
 import type { Delivery } from './delivery.ts';
+import type { RunMetrics } from './telemetry/run-metrics.ts';
 import type { RunTransitions } from './transition-run.ts';
 
 /** A run that this worker may not claim goes back for another worker after this long. */
@@ -20,7 +20,6 @@ const LOSSES_UNTIL_ALONE = 2;
 /** A run that must be alone holds up its process for no longer, and tries again after a while. */
 const BECOME_ALONE_MS = 5_000;
 const ALONE_AGAIN_MS = { taken: 500, busy: 30_000 };
-const MAX_RESULT_LENGTH = 16_384;
 
 /** State that the queue runners of one worker process share. */
 export interface WorkFloor {
@@ -28,7 +27,12 @@ export interface WorkFloor {
   readonly transitions: RunTransitions;
   readonly tools: ExecutionTools;
   readonly log: Logger;
+  /** What operators have set. */
+  readonly control: ControlState;
+  readonly metrics: RunMetrics;
   readonly executions: Set<RunningExecution>;
+  /** By queue. */
+  readonly load: Map<string, QueueLoad>;
   readonly gate: ExecutionGate;
   /** Of every queue: where runs wait for its strands and its window. */
   readonly strands: Set<Semaphore>;
@@ -36,8 +40,17 @@ export interface WorkFloor {
   stopping: boolean;
 }
 
+/** What this process has of one queue. */
+export interface QueueLoad {
+  /** Runs between claim and end, those that are running included. */
+  claimed: number;
+  running: number;
+}
+
 /** The permits of one queue in this process. */
 interface QueueFloor {
+  readonly name: string;
+  readonly load: QueueLoad;
   readonly window: Semaphore;
   readonly strands: Semaphore;
   readonly prefetch: number;
@@ -50,12 +63,15 @@ interface QueueFloor {
  */
 export function createDeliveryWork(
   floor: WorkFloor,
+  name: string,
   { concurrency, prefetch }: QueueSettings,
 ): (delivery: Delivery) => Promise<void> {
   const window = new Semaphore(concurrency + Math.min(prefetch, concurrency));
   const strands = new Semaphore(concurrency);
   floor.strands.add(strands).add(window);
-  const queue: QueueFloor = { window, strands, prefetch };
+  const load = { claimed: 0, running: 0 };
+  floor.load.set(name, load);
+  const queue: QueueFloor = { name, load, window, strands, prefetch };
 
   return async (delivery) => {
     if (window.exhausted || !(await window.acquire())) {
@@ -70,14 +86,21 @@ export function createDeliveryWork(
     try {
       const claimed = floor.stopping ? null : await floor.transitions.claim(delivery);
       if (!claimed) {
+        // Perhaps its queue has just been paused.
+        if (!floor.stopping) void floor.control.refresh();
         await floor.transitions.renew(delivery, floor.stopping ? 0 : UNCLAIMED_DELAY_MS);
         return;
       }
-      const alone = claimed.losses >= LOSSES_UNTIL_ALONE;
-      const settled = await (alone ? executeAlone(floor, claimed) : execute(floor, queue, claimed));
-      window.release();
-      inWindow = false;
-      await endExecution(floor, claimed, settled);
+      load.claimed++;
+      try {
+        const alone = claimed.losses >= LOSSES_UNTIL_ALONE;
+        const toEnd = await (alone ? executeAlone : execute)(floor, queue, claimed);
+        window.release();
+        inWindow = false;
+        await endExecution(floor, toEnd);
+      } finally {
+        load.claimed--;
+      }
     } finally {
       floor.gate.leave();
       if (inWindow) window.release();
@@ -85,26 +108,21 @@ export function createDeliveryWork(
   };
 }
 
-/** How the run ended; null if it was not started and goes back. */
-async function execute(
-  floor: WorkFloor,
-  { window, strands, prefetch }: QueueFloor,
-  claimed: ClaimedRun,
-): Promise<Settled | null> {
-  if (window.overdrawn || !(await strands.acquire())) return null;
+/** How the run ended, unless it was not started and goes back. */
+async function execute(floor: WorkFloor, queue: QueueFloor, claimed: ClaimedRun): Promise<ToEnd> {
+  const { window, strands, prefetch } = queue;
+  if (window.overdrawn || !(await strands.acquire())) return notStarted(claimed);
   if (floor.stopping || floor.gate.clearing) {
     strands.release();
-    return null;
+    return notStarted(claimed);
   }
-  const execution = start(floor, claimed);
-  floor.executions.add(execution);
+  const execution = start(floor, queue, claimed);
   const strand = { kept: true };
   void execution.strand.then(() => {
     strand.kept = false;
     strands.release();
   });
-  const settled = await execution.settled;
-  floor.executions.delete(execution);
+  const toEnd = await untilSettled(floor, queue, execution);
   if (strand.kept) {
     // A handler that ignores its signal: as long as it keeps its strand, nothing may be claimed for
     // that strand, and what waits for one goes back.
@@ -114,22 +132,42 @@ async function execute(
     if (window.exhausted) window.dismiss();
     void execution.strand.then(() => window.restore(permits));
   }
-  return settled;
+  return toEnd;
+}
+
+function notStarted(claimed: ClaimedRun): ToEnd {
+  return { claimed, settled: null, execution: null };
+}
+
+async function untilSettled(
+  floor: WorkFloor,
+  { load }: QueueFloor,
+  execution: RunningExecution,
+): Promise<ToEnd> {
+  floor.executions.add(execution);
+  load.running++;
+  const settled = await execution.settled;
+  load.running--;
+  floor.executions.delete(execution);
+  return { claimed: execution.claimed, settled, execution };
 }
 
 /** What has lost two workers may be what killed them: nobody else shall go down with it. */
-async function executeAlone(floor: WorkFloor, claimed: ClaimedRun): Promise<Settled | null> {
+async function executeAlone(
+  floor: WorkFloor,
+  queue: QueueFloor,
+  claimed: ClaimedRun,
+): Promise<ToEnd> {
   const waiting = floor.gate.becomeAlone(BECOME_ALONE_MS);
   dismissWaiting(floor);
   const verdict = await waiting;
-  if (verdict !== 'alone') return { how: 'returned', value: snooze(ALONE_AGAIN_MS[verdict]) };
+  if (verdict !== 'alone') {
+    const later = snooze(ALONE_AGAIN_MS[verdict]);
+    return { ...notStarted(claimed), settled: { how: 'returned', value: later } };
+  }
   try {
-    if (floor.stopping) return null;
-    const execution = start(floor, claimed);
-    floor.executions.add(execution);
-    const settled = await execution.settled;
-    floor.executions.delete(execution);
-    return settled;
+    if (floor.stopping) return notStarted(claimed);
+    return await untilSettled(floor, queue, start(floor, queue, claimed));
   } finally {
     floor.gate.endAlone();
   }
@@ -143,95 +181,14 @@ export function dismissWaiting(floor: WorkFloor): void {
   for (const strands of floor.strands) strands.dismiss();
 }
 
-function start(floor: WorkFloor, claimed: ClaimedRun): RunningExecution {
-  const definition = floor.registry.definitions.get(claimed.definition);
+function start(floor: WorkFloor, queue: QueueFloor, claimed: ClaimedRun): RunningExecution {
+  const definition = floor.registry.find(claimed.definition);
   const { loadHandler } = floor.registry;
   if (definition?.form !== 'queued' || !loadHandler) {
     throw new Error(`a run of ${claimed.definition} was claimed, which this worker does not know`);
   }
-  return startExecution(claimed, definition, () => loadHandler(definition.name), floor.tools);
-}
-
-const NOT_STARTED: Ending = {
-  state: 'queued',
-  outcome: 'handed_back',
-  charged: false,
-  delayMs: 0,
-  endCode: null,
-};
-
-/** Writes how an execution ended and logs a failure, once. `settled` is null if it never started. */
-export async function endExecution(
-  floor: WorkFloor,
-  claimed: ClaimedRun,
-  settled: Settled | null,
-): Promise<void> {
-  const definition = floor.registry.definitions.get(claimed.definition) as JobDefinition;
-  const attempt = { attempt: claimed.attempt, maxAttempts: claimed.max_attempts };
-  const ending = settled
-    ? decideEnding(settled, attempt, definition.retry, Math.random())
-    : { ...NOT_STARTED, state: claimed.attempt > 1 ? ('retrying' as const) : ('queued' as const) };
-  const error = settled ? endingError(settled, ending, claimed) : null;
-  const result = settled ? endingResult(settled, ending, claimed, floor.log) : null;
-
-  const written = await floor.transitions
-    .finish({ claimed, ending, error, result })
-    .catch((refusal: unknown) => {
-      // What the database will not store must not keep the run from ending.
-      floor.log.error(
-        { err: refusal, runId: claimed.id },
-        'an ending was refused; it is written bare',
-      );
-      return floor.transitions.finish({ claimed, ending, error: null, result: null });
-    });
-  const about = {
-    runId: claimed.id,
-    definition: claimed.definition,
-    attempt: claimed.attempt,
-    maxAttempts: claimed.max_attempts,
-  };
-  if (!written) {
-    floor.log.warn(about, 'the end of a run came too late: it had been given to another worker');
-  } else if (ending.outcome === 'failed' || ending.outcome === 'timed_out') {
-    const level = ending.state === 'retrying' ? 'warn' : 'error';
-    floor.log[level](
-      { ...about, error, nextAttemptInMs: ending.delayMs },
-      `attempt ${ending.outcome}`,
-    );
-  }
-}
-
-function endingError(
-  settled: Settled,
-  ending: Ending,
-  claimed: ClaimedRun,
-): ErrorDescription | null {
-  const cause = settled.how === 'threw' ? settled.error : settled.value;
-  const worthTelling = settled.how === 'threw' || cause instanceof Error;
-  if (!worthTelling || ending.outcome === 'succeeded') return null;
-  return describeError(cause, secretsIn(claimed.args));
-}
-
-/** What the handler returned, as plain data without any string of the arguments. */
-function endingResult(settled: Settled, ending: Ending, claimed: ClaimedRun, log: Logger): unknown {
-  if (settled.how !== 'returned' || settled.value === undefined || ending.outcome !== 'succeeded') {
-    return null;
-  }
-  const text = toJson(settled.value);
-  if (!text?.startsWith('{') || text.length > MAX_RESULT_LENGTH) {
-    log.warn(
-      { runId: claimed.id, definition: claimed.definition },
-      `the result is dropped: it must be a plain object of at most ${MAX_RESULT_LENGTH} characters`,
-    );
-    return null;
-  }
-  return scrubDeep(JSON.parse(text), secretsIn(claimed.args));
-}
-
-function toJson(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
+  const timeoutMs = floor.control.timeoutMs(definition);
+  const effective = timeoutMs === definition.timeoutMs ? definition : { ...definition, timeoutMs };
+  const load = (): Promise<ErasedHandler> => loadHandler(definition.name);
+  return startExecution(claimed, effective, load, floor.tools, queue.name);
 }

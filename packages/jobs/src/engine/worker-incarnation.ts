@@ -6,19 +6,25 @@ import { createDb } from '@millrace/db/client';
 
 import type { Registry } from '../authoring/registry.ts';
 import type { QueueSettings } from '../contract/queue.ts';
-import { listenForCancels } from './control/listen-for-cancels.ts';
+import { createControlState } from './control/control-state.ts';
+import { listenForControl } from './control/listen-for-control.ts';
+import { createNotesWriter } from './context/notes-writer.ts';
+import { endExecution } from './end-execution.ts';
 import { createJobClient } from './enqueue-run.ts';
 import { ABORT_GRACE_MS } from './execute-run.ts';
 import { ExecutionGate } from './execution-gate.ts';
 import { LEASE_MS, startHeartbeat } from './lease/heartbeat.ts';
 import { startReaper } from './lease/reaper.ts';
+import { startBulkActions } from './maintenance/run-bulk-actions.ts';
 import { type QueueRunner, runnerConnections, startQueueRunner } from './queues/queue-runner.ts';
+import { publishDefinitions } from './publish-definitions.ts';
 import { announceStop, registerWorker, removeWorker } from './sql/workers.ts';
+import { runMetrics } from './telemetry/run-metrics.ts';
 import { createRunTransitions } from './transition-run.ts';
 import {
   createDeliveryWork,
   dismissWaiting,
-  endExecution,
+  type QueueLoad,
   type WorkFloor,
 } from './work-delivery.ts';
 import type { WorkerOptions } from './worker-options.ts';
@@ -28,6 +34,8 @@ import { openWorkerPools, type WorkerPools } from './worker-pools.ts';
 export interface WorkerIncarnation {
   readonly id: string;
   readonly running: () => number;
+  /** By queue. */
+  readonly load: () => ReadonlyMap<string, Readonly<QueueLoad>>;
   readonly lastHeartbeat: () => Date;
   stop(timeoutMs: number): Promise<void>;
   /** Ends without a word to the database: the lease is gone, others have the runs. */
@@ -45,8 +53,13 @@ export async function startIncarnation(
   const lease = { held: true };
   const pools = openWorkerPools(options);
   const { writers } = pools;
-  const floor = createFloor(id, options, pools, lease);
-  const runners = await startRunners(id, options, settings, pools, floor);
+  const applyHolds = (): void => {
+    for (const runner of runners) runner.hold(floor.control.isHeld(runner.queue));
+  };
+  const floor = createFloor(id, options, pools, { lease, onControl: () => applyHolds() });
+  const runners: QueueRunner[] = [];
+  runners.push(...(await startRunners(id, options, settings, pools, floor)));
+  applyHolds();
 
   const heartbeat = startHeartbeat({
     pool: pools.leases,
@@ -59,26 +72,26 @@ export async function startIncarnation(
       onLost();
     },
   });
-  const reaper = startReaper({ pool: writers, heartbeat, leaseMs, log });
-  const cancels = listenForCancels(floor, writers, options.databaseUrl);
+  const stopDuties = startDuties({ pool: writers, heartbeat, leaseMs, log });
+  const control = listenForControl(floor, writers, options.databaseUrl, () => {
+    for (const runner of runners) runner.renew();
+  });
 
   async function close(): Promise<void> {
     heartbeat.stop();
-    reaper.stop();
-    await cancels.stop();
+    stopDuties();
+    await control.stop();
     await pools.close();
   }
   return {
     id,
     running: () => floor.executions.size,
+    load: () => floor.load,
     lastHeartbeat: heartbeat.last,
     async stop(timeoutMs) {
       await writers.query(announceStop, [id]).catch(() => undefined);
       await clearFloor(floor, runners, timeoutMs, 'shutdown');
-      // What ignored its signal until now ends with the process, right after this.
-      await Promise.all(
-        [...floor.executions].map(({ claimed }) => endExecution(floor, claimed, null)),
-      );
+      await handBackRest(floor);
       heartbeat.stop();
       await writers.query(removeWorker, [id]).catch((error: unknown) => {
         log.warn({ err: error }, 'the worker could not be signed off; its lease will expire');
@@ -89,6 +102,23 @@ export async function startIncarnation(
       await clearFloor(floor, runners, 0, 'lease-lost');
       await close();
     },
+  };
+}
+
+/** What ignored its signal until now ends with the process, right after this. */
+async function handBackRest(floor: WorkFloor): Promise<void> {
+  await Promise.all(
+    [...floor.executions].map((execution) =>
+      endExecution(floor, { claimed: execution.claimed, settled: null, execution }),
+    ),
+  );
+}
+
+/** What every worker does beside its runs. */
+function startDuties(options: Parameters<typeof startReaper>[0]): () => void {
+  const duties = [startReaper(options), startBulkActions(options)];
+  return () => {
+    for (const duty of duties) duty.stop();
   };
 }
 
@@ -107,13 +137,17 @@ function settingsOf(
 function createFloor(
   workerId: string,
   { registry, log }: WorkerOptions,
-  { writers, handlers }: WorkerPools,
-  lease: { readonly held: boolean },
+  { writers, handlers, notes }: WorkerPools,
+  { lease, onControl }: { lease: { readonly held: boolean }; onControl: () => void },
 ): WorkFloor {
+  const control = createControlState({ pool: writers, workerId, log, onRead: onControl });
   return {
+    control,
     registry,
     log,
+    metrics: runMetrics(),
     executions: new Set(),
+    load: new Map(),
     gate: new ExecutionGate(),
     strands: new Set(),
     stopping: false,
@@ -122,16 +156,23 @@ function createFloor(
       workerId,
       definitions: runnableNames(registry),
       log,
+      versions: () => control.versions(),
       holdsLease: () => lease.held,
     }),
-    tools: { db: createDb(handlers), enqueue: createJobClient({ pool: writers }).enqueue, log },
+    tools: {
+      db: createDb(handlers),
+      enqueue: createJobClient({ pool: writers }).enqueue,
+      log,
+      notes: createNotesWriter({ pool: notes, log }),
+    },
   };
 }
 
+/** Runs that were enqueued under a former name are executed as well. */
 function runnableNames(registry: Registry): string[] {
   return [...registry.definitions.values()]
     .filter(({ form }) => form === 'queued')
-    .map(({ name }) => name);
+    .flatMap(({ name, formerNames }) => [name, ...formerNames]);
 }
 
 async function startRunners(
@@ -149,16 +190,22 @@ async function startRunners(
       ...identity,
       [...settings.keys()],
       runnableNames(registry),
+      JSON.stringify(
+        Object.fromEntries([...settings].map(([queue, { concurrency }]) => [queue, concurrency])),
+      ),
     ]);
+    await publishDefinitions(pools.writers, registry, version);
+    await floor.control.refresh();
     for (const [queue, queueSettings] of settings) {
       runners.push(
         await startQueueRunner({
           queue,
           settings: queueSettings,
+          held: floor.control.isHeld(queue),
           pool: pools.runner(queue, runnerConnections(queueSettings)),
           log: log.child({ queue }),
           pollIntervalMs,
-          work: createDeliveryWork(floor, queueSettings),
+          work: createDeliveryWork(floor, queue, queueSettings),
         }),
       );
     }

@@ -11,6 +11,8 @@ export interface WorkerPools {
   readonly writers: pg.Pool;
   /** For the heartbeat alone: nothing may keep it waiting. */
   readonly leases: pg.Pool;
+  /** For log lines and progress, which must hold up neither claims nor endings. */
+  readonly notes: pg.Pool;
   /** For the handlers' `db`. */
   readonly handlers: pg.Pool;
   /** Opens the pool of a queue's runner. */
@@ -39,6 +41,7 @@ export function openWorkerPools({ databaseUrl, log }: WorkerOptions): WorkerPool
   return {
     writers: open('writers', 4, STATEMENT_TIMEOUT_MS),
     leases: open('leases', 1, LEASE_STATEMENT_TIMEOUT_MS),
+    notes: open('notes', 1, STATEMENT_TIMEOUT_MS),
     handlers: open('handlers', 10),
     // Without a limit a fetch over a dead connection would wait for ever, and the worker seem healthy.
     runner: (queue, connections) => open(queue, connections, STATEMENT_TIMEOUT_MS),

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { startIncarnation, type WorkerIncarnation } from './worker-incarnation.ts';
+import type { QueueLoad } from './work-delivery.ts';
 import type { WorkerOptions } from './worker-options.ts';
 
 /** A worker that has registered and is executing runs. */
@@ -9,6 +10,8 @@ export interface RunningWorker {
   readonly id: () => string;
   /** How many handlers run now. */
   readonly running: () => number;
+  /** Runs by queue. */
+  readonly load: () => ReadonlyMap<string, Readonly<QueueLoad>>;
   /** When the database last took the heartbeat. */
   readonly lastHeartbeat: () => Date;
   /**
@@ -52,6 +55,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   return {
     id: () => incarnation.id,
     running: () => incarnation.running(),
+    load: () => incarnation.load(),
     lastHeartbeat: () => incarnation.lastHeartbeat(),
     async stop({ timeoutMs = options.stopTimeoutMs ?? 20_000 } = {}) {
       stopping = true;

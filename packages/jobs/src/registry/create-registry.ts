@@ -53,6 +53,7 @@ export function createRegistry(parts: RegistryParts): Registry {
 
   return {
     definitions,
+    find: (name) => definitions.get(heirs.get(name) ?? name),
     queues,
     ...(handlers && { loadHandler: loader(handlers) }),
     ...(inlineHandlers && { loadInlineHandler: loader(inlineHandlers) }),

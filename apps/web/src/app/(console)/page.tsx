@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto';
+
+import type { Caller } from '@millrace/jobs/contract/caller';
 import { JobError } from '@millrace/jobs/contract/errors';
-import { listRecentRuns, type RunPage } from '@millrace/jobs/manager/runs/list-recent-runs';
+import { listRuns, type RunPage } from '@millrace/jobs/manager/runs/list-runs';
 import type { Metadata } from 'next';
 import { headers } from 'next/headers';
 import Link from 'next/link';
@@ -36,15 +39,29 @@ export default async function RunsPage({
   );
 }
 
+/** Until people sign in. */
+const ANYBODY: Caller = {
+  kind: 'system',
+  id: 'console',
+  label: 'the console',
+  orgId: null,
+  permissions: ['ops.jobs.read'],
+};
+
 type Reading = RunPage | 'unavailable' | 'bad-address';
 
 async function readRuns(query: RunsQuery): Promise<Reading> {
-  const { db, log } = webServer();
+  const { pool, registry, log } = webServer();
+  const context = { pool, registry, actor: ANYBODY, requestId: randomUUID() };
   try {
-    return await listRecentRuns({ db, clock: () => new Date() }, query);
+    const { state, cursor } = query;
+    return await listRuns(context, {
+      filter: { ...(state && { state }) },
+      ...(cursor && { cursor }),
+    });
   } catch (error) {
     if (error instanceof JobError && error.status < 500) return 'bad-address';
-    log.error({ err: error }, 'recent runs could not be read');
+    log.error({ err: error }, 'the runs could not be read');
     return 'unavailable';
   }
 }
@@ -61,7 +78,8 @@ async function Runs({ query, page }: { query: RunsQuery; page: Reading }): Promi
     );
   }
   if (page === 'bad-address') return <BadAddress />;
-  if (page.runs.length === 0) return <NoRuns query={query} firstRun={await firstRun()} />;
+  if (page.runs.length === 0 && page.older === null)
+    return <NoRuns query={query} firstRun={await firstRun()} />;
   return (
     <>
       <RunTable runs={page.runs} now={new Date()} />

@@ -2,7 +2,15 @@ import type { Logger } from 'pino';
 
 /** What processes tell each other through PostgreSQL: ids only. */
 export type ControlMessage =
-  { readonly cancel: string } | { readonly done: string } | { readonly probe: string };
+  | { readonly cancel: string }
+  | { readonly done: string }
+  | { readonly probe: string }
+  /** Its override has changed. */
+  | { readonly definition: string }
+  /** It was paused or resumed. */
+  | { readonly queue: string }
+  /** It is to drain. */
+  | { readonly worker: string };
 
 export interface ControlChannelOptions {
   readonly connectionString: string;

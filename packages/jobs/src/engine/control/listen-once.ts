@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { databaseUrl } from '@millrace/db/pool';
+import { databaseUrl, destroyConnection } from '@millrace/db/pool';
 import pg from 'pg';
 
 import { listen, notify } from '../sql/control.ts';
@@ -65,9 +65,7 @@ async function sayGoodbye(client: pg.Client): Promise<void> {
   await Promise.race([client.end(), sleep(GOODBYE_MS, undefined, { ref: false })]).catch(
     () => undefined,
   );
-  // `pg` keeps its socket to itself.
-  const { connection } = client as unknown as { connection?: { stream?: { destroy(): void } } };
-  connection?.stream?.destroy();
+  destroyConnection(client);
 }
 
 function parse(payload: string | undefined): ControlMessage | null {

@@ -57,7 +57,9 @@ export function startHeartbeat(options: HeartbeatOptions): Heartbeat {
   const timer = setInterval(() => void beat(), everyMs);
   return {
     last: () => last,
-    steadyForMs: () => Date.now() - steadySince,
+    // A process that was stopped comes back before its next beat can tell.
+    steadyForMs: () =>
+      Date.now() - last.getTime() > options.leaseMs ? 0 : Date.now() - steadySince,
     stop: () => {
       lost = true;
       clearInterval(timer);

@@ -20,6 +20,10 @@ export interface QueueRunner {
   readonly queue: string;
   /** The id under which graphile-worker locks its tickets; those of a broken pool become free. */
   readonly poolIds: () => readonly string[];
+  /** Fetches nothing while held; what it has fetched and not begun goes back. */
+  hold(held: boolean): void;
+  /** Begins anew with another pool; what was begun goes on. For a listener that may be dead. */
+  renew(): void;
   /** Fetches no more; resolves when every delivery has been worked on. */
   stop(): Promise<void>;
 }
@@ -30,6 +34,8 @@ interface QueueRunnerOptions {
   readonly pool: pg.Pool;
   readonly log: Logger;
   readonly pollIntervalMs: number;
+  /** Whether it begins by fetching nothing; see {@link QueueRunner.hold}. */
+  readonly held: boolean;
   /**
    * Works on one delivery. The ticket is dropped when it resolves; a rejection keeps it for later,
    * so it rejects only when nothing could be written.
@@ -56,51 +62,105 @@ export function runnerConnections({ concurrency, prefetch }: QueueSettings): num
 
 /** Starts delivering. A pool that breaks is replaced at once; what it was working on goes on. */
 export async function startQueueRunner(options: QueueRunnerOptions): Promise<QueueRunner> {
-  const runners = new Set<Runner>();
-  let livePoolId: string | undefined;
-  let stopping = false;
+  const delivering = new Delivering(options);
+  await delivering.begin();
+  return {
+    queue: options.queue,
+    poolIds: () => [...delivering.runners.values()],
+    hold: (held) => delivering.hold(held),
+    renew: () => delivering.renew(),
+    stop: () => delivering.stop(),
+  };
+}
 
-  async function start(): Promise<void> {
-    let broken = false;
+class Delivering {
+  /** Those that may hold tickets, with their pool's id; at most one of them fetches. */
+  readonly runners = new Map<Runner, string>();
+  private fetching: Runner | undefined;
+  private held: boolean;
+  private stopping = false;
+  private adjusting = false;
+  private readonly options: QueueRunnerOptions;
+
+  constructor(options: QueueRunnerOptions) {
+    this.options = options;
+    this.held = options.held;
+  }
+
+  async begin(): Promise<void> {
+    if (!this.held) await this.start();
+  }
+
+  hold(held: boolean): void {
+    this.held = held;
+    void this.adjust();
+  }
+
+  renew(): void {
+    this.retire();
+    void this.adjust();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    this.retire();
+    // Deliveries end before their runner's promise does, whatever that comes to.
+    await Promise.allSettled([...this.runners.keys()].map((runner) => runner.promise));
+  }
+
+  /** Makes what is the case what should be: one runner fetches, or none while held. */
+  private async adjust(): Promise<void> {
+    if (this.adjusting) return;
+    this.adjusting = true;
+    for (let failures = 0; !this.stopping && this.isFetching() === this.held;) {
+      if (this.held) this.retire();
+      else await this.start().catch((error: unknown) => this.warn(error));
+      if (this.isFetching() !== this.held) continue;
+      await sleep(Math.min(MAX_BACKOFF_MS, 100 * 2 ** failures++), undefined, { ref: false });
+    }
+    this.adjusting = false;
+  }
+
+  private isFetching(): boolean {
+    return this.fetching !== undefined;
+  }
+
+  private retire(): void {
+    void this.fetching?.stop().catch(() => undefined);
+    this.fetching = undefined;
+  }
+
+  private async start(): Promise<void> {
+    const pool = { id: '', broken: false };
+    let runner: Runner | undefined;
     const breakDown = (error: unknown): void => {
-      options.log.error({ err: error, queue: options.queue }, 'a graphile pool broke');
-      if (broken || stopping) return;
-      broken = true;
-      void restart();
+      this.options.log.error({ err: error, queue: this.options.queue }, 'a graphile pool broke');
+      if (pool.broken || this.stopping) return;
+      pool.broken = true;
+      if (runner === this.fetching) this.fetching = undefined;
+      void this.adjust();
     };
     const events: WorkerEvents = new EventEmitter();
     // Each of graphile's workers and helpers adds listeners of its own.
     events.setMaxListeners(0);
-    events.on('pool:create', ({ workerPool }) => (livePoolId = workerPool.id));
+    events.on('pool:create', ({ workerPool }) => (pool.id = workerPool.id));
     events.on('pool:fatalError', ({ error }) => breakDown(error));
-    const runner = await escapes.run(breakDown, () =>
-      run(runnerOptions(options, events, () => stopping)),
+    const started = await escapes.run(breakDown, () =>
+      run(runnerOptions(this.options, events, () => this.stopping || this.held)),
     );
-    runners.add(runner);
+    runner = started;
+    this.runners.set(started, pool.id);
     // Its reason has been told by the event; it resolves or rejects when its last delivery has ended.
-    void runner.promise.catch(() => undefined).then(() => runners.delete(runner));
+    void started.promise.catch(() => undefined).then(() => this.runners.delete(started));
+    if (pool.broken) return;
+    this.fetching = started;
+    if (this.stopping) this.retire();
   }
 
-  async function restart(): Promise<void> {
-    for (let failures = 0; !stopping; failures++) {
-      await sleep(Math.min(MAX_BACKOFF_MS, 100 * 2 ** failures), undefined, { ref: false });
-      try {
-        return await start();
-      } catch (error) {
-        options.log.warn({ err: error, queue: options.queue }, 'a graphile pool cannot start');
-      }
-    }
+  private warn(error: unknown): void {
+    const about = { err: error, queue: this.options.queue };
+    this.options.log.warn(about, 'a graphile pool cannot start');
   }
-
-  await start();
-  return {
-    queue: options.queue,
-    poolIds: () => (livePoolId === undefined ? [] : [livePoolId]),
-    async stop() {
-      stopping = true;
-      await Promise.allSettled([...runners].map((runner) => runner.stop()));
-    },
-  };
 }
 
 function runnerOptions(

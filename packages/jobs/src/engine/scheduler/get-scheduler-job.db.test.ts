@@ -124,6 +124,7 @@ describe('getSchedulerJob', () => {
     const registry = {
       ...jobs.registry,
       definitions: new Map([[failing.name, failing]]),
+      find: () => failing,
       loadHandler: () => Promise.resolve(() => Promise.reject(new Error('secret'))),
     };
     await start({ jobs: { ...jobs, registry } });

@@ -50,6 +50,37 @@ function held() {
   return { ...inline(handler), calls, resolve, reject };
 }
 
+describe('what an inline job tells', () => {
+  const actor = { kind: 'scheduler', id: 'scheduler', label: 'scheduler', orgId: null } as const;
+
+  it('is kept with its run, and logged with the request', async () => {
+    const { run, lines } = inline(({ log }) => {
+      log.info({ swept: 3 }, 'swept');
+      return Promise.resolve({ count: 3, more: false });
+    });
+    await run(definition, by(null, { context: { requestId: 'r-1', actor } }));
+    const [recorded] = await runs();
+    expect(recorded!.context).toEqual({ requestId: 'r-1', actor });
+    expect(await database.db.runLog.findMany()).toMatchObject([
+      { runId: recorded!.id, execution: 1, level: 'info', message: 'swept', fields: { swept: 3 } },
+    ]);
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { runId: recorded!.id, definition: definition.name, requestId: 'r-1', msg: 'swept' },
+    ]);
+  });
+
+  it('is one line when it fails', async () => {
+    const { run, lines } = failing();
+    await expect(
+      run(definition, by(null, { context: { requestId: 'r-1' } })),
+    ).rejects.toMatchObject(jobFailed);
+    const about = { definition: definition.name, attempt: 1, requestId: 'r-1' };
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { ...about, level: 50, error: { message: 'the disk is full' } },
+    ]);
+  });
+});
+
 describe('run an inline job', () => {
   it('answers with the count and records the run', async () => {
     const { run } = counting({ count: 3, more: false });

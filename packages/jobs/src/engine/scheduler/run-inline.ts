@@ -11,6 +11,7 @@ import type { InlineJobDefinition } from '../../contract/definition.ts';
 import { JobError } from '../../contract/errors.ts';
 import type { InlineAnswer } from '../../contract/scheduler-job.ts';
 import type { Settled } from '../decide-ending.ts';
+import { storedContext } from '../context/stored-context.ts';
 import { describeError } from '../describe-error.ts';
 import { settleOrAbort } from '../execute-run.ts';
 import {
@@ -21,7 +22,9 @@ import {
   type StartedInline,
   startInline,
 } from '../sql/inline-runs.ts';
-import type { SchedulerTrigger } from './trigger-job.ts';
+import { cancelRequests } from '../sql/leases.ts';
+import { createInlineObserver } from './observe-inline.ts';
+import { definitionDisabled, type SchedulerTrigger } from './trigger-job.ts';
 
 export interface InlineTools {
   readonly pool: pg.Pool;
@@ -34,6 +37,7 @@ export interface InlineTools {
 const LEASE_SLACK_MS = 5_000;
 const JOIN_MS = 10_000;
 const JOIN_POLL_MS = 200;
+const CANCEL_POLL_MS = 1_000;
 
 /**
  * Returns the verb behind `POST /internal/jobs/{jobType}` for inline definitions: executes the job and
@@ -47,64 +51,73 @@ export function createRunInline(
   trigger: SchedulerTrigger,
 ) => Promise<{ answer: InlineAnswer; replayed: boolean }> {
   const processId = randomUUID();
-
-  async function start(
-    definition: InlineJobDefinition,
-    { idempotencyKey, slot, context }: SchedulerTrigger,
-  ): Promise<StartedInline> {
-    const { rows } = await tools.pool.query<StartedInline>({
-      ...startInline,
-      values: [
-        definition.name,
-        idempotencyKey,
-        slot,
-        context,
-        processId,
-        definition.timeoutMs + LEASE_SLACK_MS,
-      ],
-    });
-    return rows[0] as StartedInline;
-  }
+  const observe = createInlineObserver(tools);
 
   async function execute(
     definition: InlineJobDefinition,
     trigger: SchedulerTrigger,
-    runId: string,
+    { run_id: runId, timeout_ms: timeoutMs }: StartedInline,
   ): Promise<InlineAnswer> {
-    const log = tools.log.child({ runId, definition: definition.name });
-    const settled = await callHandler(definition, trigger.slot, runId, { ...tools, log });
+    const { requestId } = trigger.context;
+    const observed = observe(definition.name, runId, trigger.context);
+    const settled = await observed.run(() =>
+      callHandler({ ...definition, timeoutMs }, trigger.slot, runId, {
+        ...tools,
+        log: observed.log,
+      }),
+    );
     const result = settled.how === 'returned' ? (settled.value as InlineResult) : null;
-    const outcome = result ? 'succeeded' : wasTimeout(settled) ? 'timed_out' : 'failed';
+    const outcome = result ? 'succeeded' : failedBecause(settled);
     const error = settled.how === 'threw' ? describeError(settled.error, []) : null;
+    await observed.end(outcome, error);
     const { rows } = await tools.pool.query<{ written: boolean }>({
       ...finishInline,
       values: [runId, processId, outcome, error, result, trigger.idempotencyKey],
     });
     if (result && rows[0]?.written) return toAnswer(result);
-    log.error({ error, outcome }, 'inline job failed');
+    const about = { runId, definition: definition.name, attempt: 1, requestId };
+    const level = outcome === 'cancelled' ? 'info' : 'error';
+    tools.log[level]({ ...about, error, outcome }, `inline job ${outcome}`);
     throw jobFailed();
   }
 
   return async (definition, trigger) => {
-    const started = await start(definition, trigger);
+    const started = await start(tools.pool, processId, definition, trigger);
     switch (started.verdict) {
       case 'started':
-        return { answer: await execute(definition, trigger, started.run_id), replayed: false };
+        return { answer: await execute(definition, trigger, started), replayed: false };
       case 'replayed':
         return { answer: toAnswer(started), replayed: true };
+      case 'disabled':
+        throw definitionDisabled(definition.name);
       case 'running':
         return { answer: await join(tools.pool, started.run_id, trigger), replayed: true };
     }
   };
 }
 
+async function start(
+  pool: pg.Pool,
+  processId: string,
+  { name, timeoutMs, enabled }: InlineJobDefinition,
+  { idempotencyKey, slot, context }: SchedulerTrigger,
+): Promise<StartedInline> {
+  const stored = storedContext(context) ?? {};
+  const { rows } = await pool.query<StartedInline>({
+    ...startInline,
+    values: [name, idempotencyKey, slot, stored, processId, timeoutMs, LEASE_SLACK_MS, enabled],
+  });
+  return rows[0] as StartedInline;
+}
+
 async function callHandler(
   definition: InlineJobDefinition,
   slot: Date | null,
   runId: string,
-  { db, log, loadHandler }: InlineTools,
+  { pool, db, log, loadHandler }: InlineTools,
 ): Promise<Settled> {
   const controller = new AbortController();
+  const cancels = abortOnCancel(pool, runId, controller);
   const call = async (): Promise<Settled> => {
     try {
       const handler = await loadHandler(definition.name);
@@ -115,7 +128,7 @@ async function callHandler(
       return { how: 'threw', error };
     }
   };
-  return settleOrAbort(call(), controller, definition.timeoutMs);
+  return settleOrAbort(call(), controller, definition.timeoutMs).finally(() => cancels.stop());
 }
 
 /** Waits for the call that is executing the job and answers as it does. */
@@ -155,8 +168,24 @@ function checkedResult(
   return { count, more: more === true };
 }
 
-function wasTimeout(settled: Settled): boolean {
-  return settled.how === 'threw' && settled.error instanceof RunAborted;
+function failedBecause(settled: Settled): 'failed' | 'timed_out' | 'cancelled' {
+  if (settled.how !== 'threw' || !(settled.error instanceof RunAborted)) return 'failed';
+  return settled.error.reason === 'cancelled' ? 'cancelled' : 'timed_out';
+}
+
+/** A call is over in seconds: looking is enough to hear of its cancel within 2 s. */
+function abortOnCancel(
+  pool: pg.Pool,
+  runId: string,
+  controller: AbortController,
+): { stop(): void } {
+  const timer = setInterval(() => {
+    pool
+      .query<{ id: string }>({ ...cancelRequests, values: [[runId]] })
+      .then(({ rows }) => rows.length > 0 && controller.abort(new RunAborted('cancelled')))
+      .catch(() => undefined); // it is asked again
+  }, CANCEL_POLL_MS);
+  return { stop: () => clearInterval(timer) };
 }
 
 function jobFailed(): JobError {

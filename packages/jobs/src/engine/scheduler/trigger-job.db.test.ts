@@ -8,6 +8,7 @@ import { useWorkers } from '../../testing/use-workers.ts';
 import { createTriggerJob, schedulerDefinition, type SchedulerTrigger } from './trigger-job.ts';
 
 const { coalesce, skip, allow } = triggered;
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const database = useDatabase();
 const start = useWorkers(database);
 let trigger: ReturnType<typeof createTriggerJob>;
@@ -60,7 +61,7 @@ describe('trigger', () => {
     const slot = new Date('2030-01-01T00:00:00Z');
     const { job, replayed } = await trigger(
       coalesce,
-      by('key-00001', { slot, context: { requestId: 'r', traceparent: 't' } }),
+      by('key-00001', { slot, context: { requestId: 'r', traceparent: TRACEPARENT } }),
     );
     expect(replayed).toBe(false);
     expect(job).toEqual({
@@ -75,7 +76,7 @@ describe('trigger', () => {
       state: 'queued',
       args: { slot: slot.toISOString() },
       slot,
-      context: { requestId: 'r', traceparent: 't' },
+      context: { requestId: 'r', traceparent: TRACEPARENT },
       exclusive: true,
     });
     expect(await database.db.schedulerJob.findMany()).toMatchObject([

@@ -1,11 +1,12 @@
 import type pg from 'pg';
 
-import type { RunContext } from '../../authoring/enqueue.ts';
+import type { RunContext } from '../../contract/run-context.ts';
 import type { Registry } from '../../authoring/registry.ts';
 import type { AnyDefinition, JobDefinition } from '../../contract/definition.ts';
 import { JobError } from '../../contract/errors.ts';
 import { isTerminal, shownStatus } from '../../contract/run-state.ts';
 import type { AcceptedJob } from '../../contract/scheduler-job.ts';
+import { storedContext } from '../context/stored-context.ts';
 import { storedArgs } from '../enqueue-run.ts';
 import {
   createSingleFlightWriter,
@@ -74,11 +75,13 @@ export function createTriggerJob(
         priority: definition.priority,
         maxAttempts: definition.maxAttempts,
         overlap: definition.overlap,
+        enabled: definition.enabled,
         idempotencyKey,
         slot,
-        context,
+        context: storedContext(context),
       }),
     ).catch(refuseLate);
+    if (row.run_id === null) throw definitionDisabled(definition.name);
     return {
       replayed: row.replayed,
       job: {
@@ -89,6 +92,13 @@ export function createTriggerJob(
       },
     };
   };
+}
+
+export function definitionDisabled(name: string): JobError {
+  return new JobError(
+    'job_definition_disabled',
+    `${name} is disabled; an operator can enable it again.`,
+  );
 }
 
 function refuseLate(error: unknown): never {

@@ -9,7 +9,8 @@ const COLUMNS = `r.id, r.definition, r.ticket, r.execution, r.attempt, r.max_att
  * Claims the runs whose ticket is the delivered one, for a worker that is registered and can run
  * their definitions; exclusive runs are claimed one by one. Locks the worker's row against its reaper: either the claim is seen by the
  * reaper, or the claim finds no worker.
- * $1 run ids, $2 tickets (same order, sorted by id), $3 worker, $4 its definitions.
+ * $1 run ids, $2 tickets (same order, sorted by id), $3 worker, $4 its definitions; of the definitions
+ * with an override: $5 names, $6 versions.
  */
 export const claimRuns = {
   name: 'millrace_claim_runs',
@@ -19,10 +20,14 @@ with worker as materialized (
 )
 update millrace.runs r
    set state = 'running', execution = r.execution + 1, attempt = r.attempt + 1,
-       worker_id = worker.id, started_at = clock_timestamp()
+       worker_id = worker.id, started_at = clock_timestamp(),
+       config_version = coalesce(($6::integer[])[array_position($5::text[], r.definition)], 0)
   from unnest($1::uuid[], $2::bigint[]) as t (id, ticket), worker
  where r.id = t.id and r.ticket = t.ticket and r.state in ('queued', 'retrying')
    and r.definition = any ($4::text[]) and not r.exclusive
+   and r.queue <> all (array(
+     select q.name from millrace.queues q
+      where q.paused_at is not null and (q.paused_until is null or q.paused_until > clock_timestamp())))
 returning ${COLUMNS}`,
 } as const;
 

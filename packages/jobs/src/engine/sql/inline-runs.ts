@@ -1,14 +1,23 @@
-/** $1 definition, $2 key, $3 slot, $4 context, $5 worker, $6 lease in milliseconds. */
+/**
+ * $1 definition, $2 key, $3 slot, $4 context, $5 worker, $6 timeout in milliseconds of the code, which
+ * operators may have changed, $7 by how much the lease is longer, $8 whether the code enables it.
+ */
 export const startInline = {
   name: 'millrace_start_inline',
-  text: 'select verdict, run_id, count, more from millrace.start_inline($1, $2, $3, $4, $5, $6)',
+  text: `
+select s.verdict, s.run_id, s.count, s.more, t.timeout_ms
+  from (select coalesce((select o.timeout_ms from millrace.definition_overrides o where o.definition = $1),
+                        $6::integer) as timeout_ms) t,
+       lateral millrace.start_inline($1, $2, $3, $4, $5, t.timeout_ms + $7::integer, $8) s`,
 } as const;
 
 export interface StartedInline {
-  readonly verdict: 'started' | 'replayed' | 'running';
+  readonly verdict: 'started' | 'replayed' | 'running' | 'disabled';
+  /** Null where it is disabled. */
   readonly run_id: string;
   readonly count: number | null;
   readonly more: boolean | null;
+  readonly timeout_ms: number;
 }
 
 /** $1 run, $2 worker, $3 outcome, $4 error, $5 result, $6 key. */

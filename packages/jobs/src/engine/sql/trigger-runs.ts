@@ -8,7 +8,8 @@ export const triggerRuns = {
 
 export interface TriggeredRow {
   readonly ordinal: number;
-  readonly run_id: string;
+  /** Null where the definition is disabled. */
+  readonly run_id: string | null;
   readonly replayed: boolean;
   readonly state: RunState;
   readonly run_at: Date | null;

@@ -1,7 +1,10 @@
-/** $1 id, $2 host, $3 pid, $4 version, $5 queues, $6 definitions. */
+/** $1 id, $2 host, $3 pid, $4 version, $5 queues, $6 definitions, $7 concurrency by queue. */
 export const registerWorker = `
-insert into millrace.workers (id, host, pid, version, queues, definitions)
-values ($1, $2, $3, $4, $5, $6)`;
+insert into millrace.workers (id, host, pid, version, queues, definitions, concurrency)
+values ($1, $2, $3, $4, $5, $6, $7)`;
+
+/** $1 definitions as the function wants them (see prisma/migrations), $2 version of the code. */
+export const publishDefinitions = 'select millrace.publish_definitions($1, $2)';
 
 /** $1 id, $2 pools. Touches no row when the worker has been declared lost. */
 export const renewWorker = {

@@ -32,23 +32,8 @@ export interface RunView {
   readonly tookMs: number | null;
   /** Why it failed or was cancelled. */
   readonly endCode: EndCode | null;
+  readonly tags: readonly string[];
 }
-
-/** The columns of which a {@link RunView} is made. */
-export const RUN_VIEW_COLUMNS = {
-  id: true,
-  definition: true,
-  queue: true,
-  state: true,
-  trigger: true,
-  attempt: true,
-  maxAttempts: true,
-  runAt: true,
-  enqueuedAt: true,
-  startedAt: true,
-  finishedAt: true,
-  endCode: true,
-} as const;
 
 interface RunRow {
   readonly id: string;
@@ -63,11 +48,12 @@ interface RunRow {
   readonly startedAt: Date | null;
   readonly finishedAt: Date | null;
   readonly endCode: string | null;
+  readonly tags: readonly string[];
 }
 
 /** What a list shows of a row at this instant. */
 export function toRunView(row: RunRow, now: Date): RunView {
-  const state = known(RUN_STATES, row.state);
+  const state = runState(row.state);
   return {
     id: row.id,
     definition: row.definition,
@@ -81,7 +67,8 @@ export function toRunView(row: RunRow, now: Date): RunView {
     startedAt: row.startedAt,
     finishedAt: row.finishedAt,
     ...timings(state, row, now),
-    endCode: row.endCode === null ? null : known(Object.keys(END_CODES) as EndCode[], row.endCode),
+    endCode: runEndCode(row.endCode),
+    tags: row.tags,
   };
 }
 
@@ -109,6 +96,14 @@ function timings(
 /** Never negative, although the database's clock and this process's may differ a little. */
 function between(from: Date, to: Date): number {
   return Math.max(0, to.getTime() - from.getTime());
+}
+
+export function runState(text: string): RunState {
+  return known(RUN_STATES, text);
+}
+
+export function runEndCode(text: string | null): EndCode | null {
+  return text === null ? null : known(Object.keys(END_CODES) as EndCode[], text);
 }
 
 /** The database's check constraints allow these values only. */

@@ -9,8 +9,8 @@ import { type RunsQuery, runsHref } from './runs-query.ts';
 
 /** A page without runs: why, and where to go. */
 export function NoRuns({ query, firstRun }: { query: RunsQuery; firstRun: string }): ReactNode {
-  const { state, before } = query;
-  if (before) {
+  const { state, cursor } = query;
+  if (cursor) {
     return (
       <Notice title="Nothing is older">
         <p>These were all the runs there are.</p>

@@ -1,5 +1,5 @@
 import type { ShownStatus } from '@millrace/jobs/contract/run-state';
-import type { RunPage } from '@millrace/jobs/manager/runs/list-recent-runs';
+import type { RunPage } from '@millrace/jobs/manager/runs/list-runs';
 import Link from 'next/link';
 import type { ReactNode } from 'react';
 
@@ -20,10 +20,10 @@ export function Pager({
       <Step to={newer && {}} state={state}>
         Newest
       </Step>
-      <Step to={newer && { after: newer }} state={state}>
+      <Step to={newer && { cursor: newer }} state={state}>
         ← Newer
       </Step>
-      <Step to={older && { before: older }} state={state}>
+      <Step to={older && { cursor: older }} state={state}>
         Older →
       </Step>
     </nav>

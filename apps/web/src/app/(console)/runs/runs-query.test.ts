@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest';
 
 import { parseRunsQuery, runsHref } from './runs-query.ts';
 
-const ID = '01a22f44-e215-7d89-a5b9-f09bd6fb3020';
+const CURSOR = 'AAGiL0TiFX2JpbnwpPQ';
 
 describe('parseRunsQuery', () => {
-  it.each([{}, { state: 'failed' }, { before: ID }, { state: 'scheduled', after: ID }])(
+  it.each([{}, { state: 'failed' }, { cursor: CURSOR }, { state: 'scheduled', cursor: CURSOR }])(
     'takes %j as it is',
     (query) => {
       expect(parseRunsQuery(query)).toEqual(query);
@@ -20,10 +20,9 @@ describe('parseRunsQuery', () => {
     { state: 'broken' },
     { state: '' },
     { state: ['failed', 'queued'] },
-    { before: 'x' },
-    { before: [ID, ID] },
-    { after: '' },
-    { before: ID, after: ID },
+    { cursor: '' },
+    { cursor: [CURSOR, CURSOR] },
+    { cursor: 'x'.repeat(101) },
   ])('refuses %j', (query) => {
     expect(parseRunsQuery(query)).toBeNull();
   });
@@ -31,7 +30,7 @@ describe('parseRunsQuery', () => {
 
 describe('runsHref', () => {
   it('leads back to the same list', () => {
-    const query = { state: 'failed', before: ID } as const;
+    const query = { state: 'failed', cursor: CURSOR } as const;
     const url = new URL(runsHref(query), 'http://localhost');
     expect(parseRunsQuery(Object.fromEntries(url.searchParams))).toEqual(query);
   });

@@ -4,20 +4,16 @@ import { z } from 'zod';
 /** The states as tabs show them: from what waits to what is over. */
 export const SHOWN_STATES = ['scheduled', ...RUN_STATES] as const satisfies ShownStatus[];
 
-/** What the address of the list says: which state, and from which run on. */
+/** What the address of the list says: which state, and from where on. */
 export interface RunsQuery {
   readonly state?: ShownStatus | undefined;
-  readonly before?: string | undefined;
-  readonly after?: string | undefined;
+  readonly cursor?: string | undefined;
 }
 
-const query = z
-  .object({
-    state: z.enum(SHOWN_STATES).optional(),
-    before: z.uuid().optional(),
-    after: z.uuid().optional(),
-  })
-  .refine(({ before, after }) => !(before && after));
+const query = z.object({
+  state: z.enum(SHOWN_STATES).optional(),
+  cursor: z.string().min(1).max(100).optional(),
+});
 
 /** Null when the address says something that no list is about. Unknown parameters are ignored. */
 export function parseRunsQuery(parameters: Readonly<Record<string, unknown>>): RunsQuery | null {
@@ -25,8 +21,8 @@ export function parseRunsQuery(parameters: Readonly<Record<string, unknown>>): R
 }
 
 /** The address of that list. */
-export function runsHref({ state, before, after }: RunsQuery): string {
-  const parameters = Object.entries({ state, before, after }).filter(
+export function runsHref({ state, cursor }: RunsQuery): string {
+  const parameters = Object.entries({ state, cursor }).filter(
     (entry): entry is [string, string] => entry[1] !== undefined,
   );
   return parameters.length > 0 ? `/?${new URLSearchParams(parameters).toString()}` : '/';

@@ -8,7 +8,7 @@ const notFound = (): Promise<never> =>
   Promise.reject(new JobError('route_not_found', 'There is nothing at this path.'));
 
 // Whatever is not a route is refused behind the same check.
-const route = internalRoute({ GET: notFound, POST: notFound });
+const route = internalRoute('/internal/*', { GET: notFound, POST: notFound });
 export {
   route as GET,
   route as POST,

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { GET, POST, PUT } from './route.ts';
 
 const SECRET = 'a-secret-of-more-than-thirty-two-characters';
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const KEY = 'flow:step:2030-01-31T02:00:00Z:g0';
 
 interface Call {
@@ -46,7 +47,12 @@ describe('/internal/jobs/{id}', () => {
   it('accepts a queued job and tells what becomes of it', async () => {
     const slot = new Date(Date.now() - 60_000).toISOString();
     const posted = await call('POST', 'reindex_runs', {
-      headers: { 'x-scheduled-for': slot, 'x-request-id': 'request-1', traceparent: '00-ab-cd-01' },
+      headers: {
+        'x-scheduled-for': slot,
+        'x-request-id': 'request-1',
+        traceparent: TRACEPARENT,
+        tracestate: 'vendor=1',
+      },
     });
 
     expect(posted.status).toBe(202);
@@ -69,8 +75,23 @@ describe('/internal/jobs/{id}', () => {
 
     const run = await database.db.run.findUniqueOrThrow({ where: { id: job.jobId } });
     expect(run.slot?.toISOString()).toBe(slot);
-    expect(run.context).toEqual({ requestId: 'request-1', traceparent: '00-ab-cd-01' });
+    expect(run.context).toEqual({
+      requestId: 'request-1',
+      traceparent: TRACEPARENT,
+      tracestate: 'vendor=1',
+      actor: { kind: 'scheduler', id: 'scheduler', label: 'scheduler', orgId: null },
+    });
   });
+
+  it.each(['00-ab-cd-01', TRACEPARENT.toUpperCase(), `00-${'0'.repeat(32)}-b7ad6b7169203331-01`])(
+    'leaves out the traceparent %s, which is none',
+    async (traceparent) => {
+      const posted = await call('POST', 'reindex_runs', { headers: { traceparent } });
+      const { jobId } = (await posted.json()) as { jobId: string };
+      const run = await database.db.run.findUniqueOrThrow({ where: { id: jobId } });
+      expect(run.context).not.toHaveProperty('traceparent');
+    },
+  );
 
   it.each([
     ['a key', { 'idempotency-key': KEY }, { 'idempotency-key': `"${KEY}"` }],

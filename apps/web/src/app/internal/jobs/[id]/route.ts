@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { JobError } from '@millrace/jobs/contract/errors';
+import type { RunContext } from '@millrace/jobs/contract/run-context';
 import {
   parseIdempotencyKey,
   parseJobId,
@@ -9,12 +10,14 @@ import {
 } from '@millrace/jobs/contract/scheduler-request';
 import { awaitSchedulerJob } from '@millrace/jobs/engine/scheduler/await-scheduler-job';
 import { schedulerDefinition } from '@millrace/jobs/engine/scheduler/trigger-job';
+import { activeTraceContext } from '@millrace/jobs/engine/telemetry/trace-context';
 
 import { internalRoute, type InternalRequest } from '../../../../server/internal-route.ts';
 import { refuseBody } from '../../../../server/refuse-body.ts';
 
 export const dynamic = 'force-dynamic';
 
+const SCHEDULER = { kind: 'scheduler', id: 'scheduler', label: 'scheduler' } as const;
 const POLL_AFTER = { 'retry-after': '2' };
 
 /** Triggers the job type that the path names. */
@@ -25,11 +28,7 @@ async function trigger({ request, requestId, server, params }: InternalRequest):
   const schedulerTrigger = {
     idempotencyKey: parseIdempotencyKey(headers.get('idempotency-key')),
     slot: parseSlot(headers.get('x-scheduled-for'), new Date()),
-    context: {
-      requestId,
-      ...traceHeader(headers, 'traceparent'),
-      ...traceHeader(headers, 'tracestate'),
-    },
+    context: { requestId, actor: SCHEDULER, ...(activeTraceContext() ?? traceHeaders(headers)) },
   };
   if (definition.form === 'inline') {
     const { answer, replayed } = await server.runInline(definition, schedulerTrigger);
@@ -58,11 +57,12 @@ function replayHeader(replayed: boolean): Record<string, string> {
   return replayed ? { 'idempotency-replayed': 'true' } : {};
 }
 
-const TRACE_HEADER = /^[\x20-\x7e]{1,512}$/;
-
-function traceHeader(headers: Headers, name: 'traceparent' | 'tracestate'): Record<string, string> {
-  const value = headers.get(name);
-  return value && TRACE_HEADER.test(value) ? { [name]: value } : {};
+/** The caller's place in its trace, for a process that does not trace itself; checked when stored. */
+function traceHeaders(headers: Headers): Pick<RunContext, 'traceparent' | 'tracestate'> {
+  return {
+    traceparent: headers.get('traceparent') ?? undefined,
+    tracestate: headers.get('tracestate') ?? undefined,
+  };
 }
 
 /** With some room for a busy process: the caller is promised an answer within 5 s. */
@@ -82,7 +82,7 @@ async function inTime<Result>(result: Promise<Result>): Promise<Result> {
   }
 }
 
-const route = internalRoute({ GET: get, POST: trigger });
+const route = internalRoute('/internal/jobs/{id}', { GET: get, POST: trigger });
 export {
   route as GET,
   route as POST,
