@@ -10,6 +10,7 @@ import { startPostgres } from '@millrace/local/embedded-postgres';
 import pg from 'pg';
 
 import { measureEnqueue } from './enqueue.ts';
+import { comparePeers } from './peers.ts';
 import { measurePosts, startWeb } from './post.ts';
 import { type Comparison, compare, markdown } from './report.ts';
 import { measureRunsList, runsListMarkdown } from './runs-list.ts';
@@ -129,6 +130,7 @@ async function main(): Promise<void> {
       ...(await throughput(pool, server.url)),
       ...(await enqueue(server.url)),
       ...(await posts(pool, server.url)),
+      ...(await comparePeers(pool, server.url, { pairs, runs, wanted })),
     ];
     const lists = await runsList(pool, server.url);
     const report = markdown(comparisons, {
