@@ -36,4 +36,8 @@ export const migrations = [
     name: '0009_bulk',
     checksum: 'f077315b2b7d6721c28d0e3768fbfdb273ba2487b6c34781ccc9de3086e59dc2',
   },
+  {
+    name: '0010_schedules',
+    checksum: 'e25028be369c3721f75672c35a2ed710a571bd7ef4e8a1809801f0840af52131',
+  },
 ] as const;

@@ -21,6 +21,7 @@ describe('defineJob', () => {
       clock: 'none',
       schedule: '',
       timezone: 'UTC',
+      missed: 'once',
       overlap: 'coalesce',
       timeoutMs: 300_000,
       maxAttempts: 3,

@@ -4,6 +4,7 @@ import {
   DEFINITION_NAME,
   type JobClock,
   type JobDefinition,
+  type MissedPolicy,
   type OverlapPolicy,
   type RetryPolicy,
 } from '../contract/definition.ts';
@@ -28,6 +29,8 @@ interface CommonJobOptions<Name extends string, Args extends z.ZodType> {
   schedule?: string;
   /** Of a cron schedule; `UTC` unless given. */
   timezone?: string;
+  /** `once` unless given; a number is 1 to 1000. */
+  missed?: MissedPolicy;
   /** `coalesce` unless given. */
   overlap?: OverlapPolicy;
   /** Of one attempt: 1 s to 24 h, 5 minutes unless given. */
@@ -75,6 +78,7 @@ export function defineJob<const Name extends string, Args extends z.ZodType>(
     clock: options.clock ?? (options.schedule ? 'builtin' : 'none'),
     schedule: options.schedule ?? '',
     timezone: options.timezone ?? 'UTC',
+    missed: options.missed ?? 'once',
     overlap: options.overlap ?? 'coalesce',
     timeoutMs: durationOrNaN(options.timeout ?? '5m'),
     maxAttempts: options.maxAttempts ?? 3,
@@ -85,6 +89,9 @@ export function defineJob<const Name extends string, Args extends z.ZodType>(
   refuseFaults(definition.name, [
     ...identityFaults(definition),
     ...scheduleFaults(definition),
+    typeof definition.missed === 'number' &&
+      !wholeWithin(definition.missed, 1, 1_000) &&
+      'missed must be "skip", "once" or 1 to 1000',
     !within(definition.timeoutMs, 1_000, 86_400_000) && 'timeout must be 1s to 24h',
     !wholeWithin(definition.maxAttempts, 1, 100) && 'maxAttempts must be 1 to 100',
     !wholeWithin(definition.priority, -100, 100) && 'priority must be -100 to 100',

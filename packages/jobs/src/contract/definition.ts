@@ -16,6 +16,12 @@ export type JobClock = 'builtin' | 'kestra' | 'none';
  */
 export type OverlapPolicy = 'coalesce' | 'skip' | 'allow';
 
+/**
+ * What becomes of slots that came while nothing was running and that are later than a minute by now:
+ * `skip` all, `once` runs the latest of them, a number runs the latest that many.
+ */
+export type MissedPolicy = 'skip' | 'once' | number;
+
 /** Exponential back-off between attempts; see `engine/retry-policy.ts`. */
 export interface RetryPolicy {
   readonly firstDelayMs: number;
@@ -41,6 +47,7 @@ export interface JobDefinition<Name extends string = string, Args extends z.ZodT
   readonly schedule: string;
   /** IANA name of the zone in which a cron schedule is read. */
   readonly timezone: string;
+  readonly missed: MissedPolicy;
   readonly overlap: OverlapPolicy;
   readonly timeoutMs: number;
   readonly maxAttempts: number;

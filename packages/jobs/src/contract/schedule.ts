@@ -69,20 +69,17 @@ export function parseTimeZone(name: string): string {
 }
 
 /**
- * The next slots after an instant. `@every` counts from its anchor, so that it neither drifts nor starts
- * anew with a process. Cron is read in local time: a time that a clock change leaves out is the first
+ * The next slots after an instant. `@every` counts from the Unix epoch, so that it neither drifts nor
+ * starts anew with a process. Cron is read in local time: a time that a clock change leaves out is the first
  * instant after the change, one that occurs twice is the first of both, and what falls on one instant is
  * one slot.
  */
-export function slotsAfter(
-  schedule: Schedule,
-  { timezone, after, count, anchor }: SlotsAfter,
-): Date[] {
+export function slotsAfter(schedule: Schedule, { timezone, after, count }: SlotsAfter): Date[] {
   if (schedule.kind === 'every') {
-    const first = Math.floor((after.getTime() - anchor.getTime()) / schedule.everyMs) + 1;
+    const first = Math.floor(after.getTime() / schedule.everyMs) + 1;
     return Array.from(
       { length: count },
-      (_, index) => new Date(anchor.getTime() + (first + index) * schedule.everyMs),
+      (_, index) => new Date((first + index) * schedule.everyMs),
     );
   }
   const slots: Date[] = [];
@@ -109,8 +106,6 @@ interface SlotsAfter {
   readonly timezone: string;
   readonly after: Date;
   readonly count: number;
-  /** From where `@every` counts. */
-  readonly anchor: Date;
 }
 
 function cron(expression: string, tz: string, currentDate: Date): CronExpression {

@@ -18,6 +18,7 @@ import { startReaper } from './lease/reaper.ts';
 import { startBulkActions } from './maintenance/run-bulk-actions.ts';
 import { type QueueRunner, runnerConnections, startQueueRunner } from './queues/queue-runner.ts';
 import { publishDefinitions } from './publish-definitions.ts';
+import { startSchedules } from './schedule/run-schedules.ts';
 import { announceStop, registerWorker, removeWorker } from './sql/workers.ts';
 import { runMetrics } from './telemetry/run-metrics.ts';
 import { createRunTransitions } from './transition-run.ts';
@@ -53,9 +54,8 @@ export async function startIncarnation(
   const lease = { held: true };
   const pools = openWorkerPools(options);
   const { writers } = pools;
-  const applyHolds = (): void => {
-    for (const runner of runners) runner.hold(floor.control.isHeld(runner.queue));
-  };
+  const applyHolds = (): void =>
+    runners.forEach((runner) => runner.hold(floor.control.isHeld(runner.queue)));
   const floor = createFloor(id, options, pools, { lease, onControl: () => applyHolds() });
   const runners: QueueRunner[] = [];
   runners.push(...(await startRunners(id, options, settings, pools, floor)));
@@ -65,17 +65,18 @@ export async function startIncarnation(
     pool: pools.leases,
     workerId: id,
     leaseMs,
-    poolIds: () => runners.flatMap((runner) => runner.poolIds()),
     log,
+    poolIds: () => runners.flatMap((runner) => runner.poolIds()),
     onLost() {
       lease.held = false;
       onLost();
     },
   });
-  const stopDuties = startDuties({ pool: writers, heartbeat, leaseMs, log });
-  const control = listenForControl(floor, writers, options.databaseUrl, () => {
-    for (const runner of runners) runner.renew();
-  });
+  const { registry } = options;
+  const stopDuties = startDuties({ pool: writers, registry, heartbeat, leaseMs, log });
+  const control = listenForControl(floor, writers, options.databaseUrl, () =>
+    runners.forEach((runner) => runner.renew()),
+  );
 
   async function close(): Promise<void> {
     heartbeat.stop();
@@ -115,8 +116,10 @@ async function handBackRest(floor: WorkFloor): Promise<void> {
 }
 
 /** What every worker does beside its runs. */
-function startDuties(options: Parameters<typeof startReaper>[0]): () => void {
-  const duties = [startReaper(options), startBulkActions(options)];
+function startDuties(
+  options: Parameters<typeof startReaper>[0] & Parameters<typeof startSchedules>[0],
+): () => void {
+  const duties = [startReaper(options), startBulkActions(options), startSchedules(options)];
   return () => {
     for (const duty of duties) duty.stop();
   };

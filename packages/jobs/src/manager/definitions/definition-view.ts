@@ -39,9 +39,6 @@ export function toConfig(definition: AnyDefinition, row: OverrideRow | null): De
   };
 }
 
-/** `@every` counts from the epoch until its slots are persisted. */
-const ANCHOR = new Date(0);
-
 /** The next instants at which it starts by itself: none when it is disabled or has no schedule. */
 export function nextSlots(
   { enabled, schedule, timezone }: EditableConfig,
@@ -49,5 +46,5 @@ export function nextSlots(
   count: number,
 ): Date[] {
   if (!enabled || schedule === '') return [];
-  return slotsAfter(parseSchedule(schedule), { timezone, after, count, anchor: ANCHOR });
+  return slotsAfter(parseSchedule(schedule), { timezone, after, count });
 }
