@@ -38,6 +38,6 @@ export const migrations = [
   },
   {
     name: '0010_schedules',
-    checksum: 'e25028be369c3721f75672c35a2ed710a571bd7ef4e8a1809801f0840af52131',
+    checksum: '63541c797b8a249d229ce891364e1903a8a284a46149b243cc679c3c7f0f038f',
   },
 ] as const;

@@ -30,7 +30,7 @@ create table millrace.slots (
   definition text not null,
   slot timestamptz not null,
   run_id uuid,
-  skipped text check (skipped in ('disabled', 'still_running', 'missed')),
+  skipped text check (skipped in ('disabled', 'still_running', 'missed', 'by_operator')),
   decided_at timestamptz not null default clock_timestamp(),
   primary key (definition, slot),
   constraint slots_run_or_reason check ((run_id is null) <> (skipped is null))

@@ -2,6 +2,8 @@
 export const AUDIT_ACTIONS = {
   'jobs.definition.changed': 'changed the configuration of',
   'jobs.definition.run_requested': 'started a run of',
+  'jobs.slot.caught_up': 'started the run of a slot of',
+  'jobs.slot.skipped': 'skipped a slot of',
   'jobs.run.retried': 'retried',
   'jobs.run.cancelled': 'cancelled',
   'jobs.bulk.started': 'started the bulk action',

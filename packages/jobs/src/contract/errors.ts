@@ -18,6 +18,7 @@ export const ERRORS = {
   route_not_found: { status: 404, title: 'There is nothing here' },
   job_not_found: { status: 404, title: 'There is no such job' },
   worker_not_found: { status: 404, title: 'There is no such worker' },
+  slot_not_found: { status: 404, title: 'There is no such slot' },
   bulk_action_not_found: { status: 404, title: 'There is no such bulk action' },
   queue_not_found: { status: 404, title: 'There is no such queue' },
   method_not_allowed: { status: 405, title: 'The method is not allowed' },
