@@ -34,7 +34,7 @@ describe('listSlots', () => {
     const page = await listSlots(viewer(), { name, limit: 1 });
     expect(page.past).toMatchObject([{ slot, skipped: 'missed', runId: null, state: null }]);
     expect(page.next).toHaveLength(1);
-    const older = await listSlots(viewer(), { name, limit: 1, before: page.before as Date });
+    const older = await listSlots(viewer(), { name, limit: 1, before: page.before });
     expect(older).toMatchObject({ past: [{ skipped: 'disabled' }], before: null });
     await expect(listSlots(viewer(), { name: 'test.unknown' })).rejects.toMatchObject({
       code: 'job_definition_not_found',
