@@ -40,4 +40,8 @@ export const migrations = [
     name: '0010_schedules',
     checksum: '63541c797b8a249d229ce891364e1903a8a284a46149b243cc679c3c7f0f038f',
   },
+  {
+    name: '0011_retention',
+    checksum: 'c511cc8b446e50dcc5a0ed4aa6908dccf41cc145fd14cbf7c3df734ebc6e644c',
+  },
 ] as const;
