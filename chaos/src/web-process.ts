@@ -211,13 +211,15 @@ async function leaveOpen(pool: pg.Pool, statement: string): Promise<{ end(): Pro
 
 export async function runsByState({ pool }: Stage): Promise<Record<string, number>> {
   const { rows } = await pool.query<{ state: string; count: number }>(
-    'select state, count(*)::integer as count from millrace.runs group by state',
+    `select state, count(*)::integer as count from millrace.runs where trigger = 'scheduler' group by state`,
   );
   return Object.fromEntries(rows.map(({ state, count }) => [state, count]));
 }
 export const allEnd = (at: Stage) =>
   until('every run has ended', async () => {
-    const { rows } = await at.pool.query('select from millrace.runs where finished_at is null');
+    const { rows } = await at.pool.query(
+      `select from millrace.runs where trigger = 'scheduler' and finished_at is null`,
+    );
     return rows.length === 0;
   });
 /** The job that the database has for each key. */

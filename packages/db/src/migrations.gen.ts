@@ -22,7 +22,7 @@ export const migrations = [
   },
   {
     name: '0006_control',
-    checksum: 'b9cb79eb9daa8500b1e58254290471954a8c84174d7ca160caeeaaf7431d0cd3',
+    checksum: '5c22251c94a4f6a12fbdbdb897843f1297fdf3be16312292c04e23fd2695acaf',
   },
   {
     name: '0007_run_log',
