@@ -22,7 +22,7 @@ export const migrations = [
   },
   {
     name: '0006_control',
-    checksum: '5c22251c94a4f6a12fbdbdb897843f1297fdf3be16312292c04e23fd2695acaf',
+    checksum: 'f5f4219597aebf1a1cd2a441e2c7731dbfc70e857a617e895d0e7302475d276e',
   },
   {
     name: '0007_run_log',

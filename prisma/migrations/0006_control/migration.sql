@@ -355,8 +355,8 @@ begin
   end loop;
 end $$;
 
-drop function millrace.start_inline(text, text, timestamptz, jsonb, uuid, integer);
--- As before, and: a disabled definition is not started.
+-- As before, and: a disabled definition is not started. The function without p_enabled stays for web
+-- processes of the version before, which still run while a deploy goes on.
 create function millrace.start_inline(
   p_definition text, p_key text, p_slot timestamptz, p_context jsonb, p_worker uuid, p_lease_ms integer,
   p_enabled boolean
