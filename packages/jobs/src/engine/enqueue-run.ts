@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { Enqueue, EnqueuedRun, EnqueueOptions } from '../authoring/enqueue.ts';
 import type { JobDefinition } from '../contract/definition.ts';
 import { JobError } from '../contract/errors.ts';
+import { isStorable } from '../contract/storable.ts';
 import { storedContext } from './context/stored-context.ts';
 import {
   createSingleFlightWriter,
@@ -160,12 +161,6 @@ function toJson(value: unknown): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isStorable(value: unknown): boolean {
-  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed();
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.entries(value).every(([key, part]) => isStorable(key) && isStorable(part));
 }
 
 function refuseOptions({ runAt, delayMs, priority, tags, dedupe }: EnqueueOptions): void {

@@ -6,6 +6,7 @@ import type { Registry } from '../authoring/registry.ts';
 import type { Caller } from '../contract/caller.ts';
 import type { AuditEntry, AuditSubject } from '../contract/audit.ts';
 import { JobError, type JobErrorCode } from '../contract/errors.ts';
+import { isStorable } from '../contract/storable.ts';
 import type { Permission } from '../contract/permission.ts';
 import { recordAudit } from './sql/record-audit.ts';
 
@@ -89,15 +90,18 @@ function toVerb<Schema extends z.ZodType, Output>(
   act: (context: ManagerContext, input: z.output<Schema>) => Promise<Output>,
 ): Verb<Schema, Output> {
   const verb = async (context: ManagerContext, given: z.input<Schema>): Promise<Output> => {
-    const parsed = spec.input.safeParse(given);
+    const parsed = isStorable(given) ? spec.input.safeParse(given) : null;
     if (!context.actor.permissions.includes(spec.permission)) {
-      await recordDenial(context, spec, parsed.success ? parsed.data : undefined);
+      await recordDenial(context, spec, parsed?.data);
       throw new JobError('forbidden', `This needs the permission ${spec.permission}.`, {
         details: { permission: spec.permission },
       });
     }
-    if (!parsed.success) {
-      throw new JobError(spec.invalid ?? 'invalid_request', describe(parsed.error));
+    if (!parsed?.success) {
+      const why = parsed
+        ? describe(parsed.error)
+        : 'A string holds a NUL character or half a surrogate pair.';
+      throw new JobError(spec.invalid ?? 'invalid_request', why);
     }
     return act(context, parsed.data);
   };

@@ -31,4 +31,10 @@ export type ConfigPatch = z.output<typeof configPatch>;
 /** Said by the person who changes something; kept in the history and the audit. */
 export const reason = z.string().trim().min(1).max(500);
 
+/** An instant that every part of the system can handle. */
+export const instant = z.coerce
+  .date()
+  .min(new Date('1970-01-01T00:00:00Z'))
+  .max(new Date('2200-01-01T00:00:00Z'));
+
 export const definitionName = z.string().max(63);

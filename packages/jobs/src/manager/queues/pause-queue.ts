@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { JobError } from '../../contract/errors.ts';
-import { reason } from '../definitions/config-patch.ts';
+import { instant, reason } from '../definitions/config-patch.ts';
 import { defineWrite } from '../verb.ts';
 import { queueName, queueNotFound } from './list-queues.ts';
 import { lockQueue, pauseQueue as statement } from './sql/queues.ts';
@@ -14,7 +14,7 @@ import { lockQueue, pauseQueue as statement } from './sql/queues.ts';
 export const pauseQueue = defineWrite({
   name: 'queues.pause',
   permission: 'ops.jobs.write',
-  input: z.strictObject({ name: queueName, reason, until: z.coerce.date().optional() }),
+  input: z.strictObject({ name: queueName, reason, until: instant.optional() }),
   subject: ({ name }) => ({ kind: 'queue', id: name }),
   async write({ tx, actor }, { name, reason: why, until }) {
     const { rows: found } = await tx.query<{ paused: boolean }>({ ...lockQueue, values: [name] });

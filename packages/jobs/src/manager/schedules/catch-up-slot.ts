@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { JobError } from '../../contract/errors.ts';
 import { findDefinition } from '../definitions/change-definition.ts';
-import { definitionName, reason } from '../definitions/config-patch.ts';
+import { definitionName, instant, reason } from '../definitions/config-patch.ts';
 import { startByHand } from '../definitions/start-by-hand.ts';
 import { defineWrite } from '../verb.ts';
 import { findSlot, type SlotRow } from './sql/slots.ts';
@@ -15,7 +15,7 @@ import { findSlot, type SlotRow } from './sql/slots.ts';
 export const catchUpSlot = defineWrite({
   name: 'schedules.catch_up',
   permission: 'ops.jobs.run',
-  input: z.strictObject({ name: definitionName, slot: z.coerce.date(), reason: reason.optional() }),
+  input: z.strictObject({ name: definitionName, slot: instant, reason: reason.optional() }),
   subject: ({ name }) => ({ kind: 'definition', id: name }),
   async write(scope, { name, slot, reason: why }) {
     const definition = findDefinition(scope, name);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 import { currentOverride, findDefinition } from '../definitions/change-definition.ts';
-import { definitionName } from '../definitions/config-patch.ts';
+import { definitionName, instant } from '../definitions/config-patch.ts';
 import { nextSlots, toConfig } from '../definitions/definition-view.ts';
 import { defineRead } from '../verb.ts';
 import { listSlots as statement, slotClock, type SlotRow } from './sql/slots.ts';
@@ -13,7 +13,7 @@ export const listSlots = defineRead({
   input: z.strictObject({
     name: definitionName,
     /** Only slots that came before this one. */
-    before: z.coerce.date().optional(),
+    before: instant.optional(),
     limit: z.int().min(1).max(100).default(10),
   }),
   async read(scope, { name, before, limit }) {

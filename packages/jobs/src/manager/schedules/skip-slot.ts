@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 import { JobError } from '../../contract/errors.ts';
 import { currentOverride, findDefinition } from '../definitions/change-definition.ts';
-import { definitionName, reason } from '../definitions/config-patch.ts';
+import { definitionName, instant, reason } from '../definitions/config-patch.ts';
 import { nextSlots, toConfig } from '../definitions/definition-view.ts';
 import { defineWrite } from '../verb.ts';
 import { skipSlot as statement, slotClock } from './sql/slots.ts';
@@ -14,7 +14,7 @@ import { skipSlot as statement, slotClock } from './sql/slots.ts';
 export const skipSlot = defineWrite({
   name: 'schedules.skip',
   permission: 'ops.jobs.run',
-  input: z.strictObject({ name: definitionName, slot: z.coerce.date(), reason }),
+  input: z.strictObject({ name: definitionName, slot: instant, reason }),
   subject: ({ name }) => ({ kind: 'definition', id: name }),
   async write(scope, { name, slot, reason: why }) {
     const definition = findDefinition(scope, name);
