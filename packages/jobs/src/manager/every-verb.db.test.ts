@@ -109,5 +109,5 @@ function pick(verb: AnyVerb, fields: Record<string, unknown>): Record<string, un
 }
 
 function shown(input: unknown): string {
-  return JSON.stringify(input)?.slice(0, 200) ?? String(input);
+  return String(JSON.stringify(input)).slice(0, 200);
 }

@@ -77,6 +77,23 @@ describe('pauseQueue', () => {
     ]);
   });
 
+  it('may be paused and resumed again and again under load', { timeout: 60_000 }, async () => {
+    await start();
+    await start();
+    await enqueue(3_000);
+    for (let round = 0; round < 15; round++) {
+      await pause();
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
+      await resumeQueue(operator(), { name: 'default' });
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 60));
+    }
+    await allSucceeded(3_000);
+    expect(await database.db.execution.count({ where: { outcome: 'succeeded' } })).toBe(3_000);
+    // Both still fetch: what is enqueued now is taken at once.
+    await enqueue(200);
+    await allSucceeded(3_200);
+  });
+
   it('survives a restart of every worker', async () => {
     await pause();
     await enqueue(10);
