@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { useDatabase } from '@millrace/db/testing';
 import { describe, expect, it } from 'vitest';
 
@@ -182,6 +184,7 @@ describe('what was changed', () => {
   it('sets the timeout of attempts that start within 2 s, and the run says which version', async () => {
     await start();
     await save(slow.name, { timeoutMs: 1_000, maxAttempts: 1 });
+    await sleep(2_000);
     const { runId } = await createJobClient({ pool: database.pool }).enqueue(slow, {});
     await until('it runs into its new timeout', async () => {
       const run = await database.db.run.findUniqueOrThrow({ where: { id: runId } });
