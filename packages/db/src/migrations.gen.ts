@@ -44,4 +44,8 @@ export const migrations = [
     name: '0011_retention',
     checksum: 'c511cc8b446e50dcc5a0ed4aa6908dccf41cc145fd14cbf7c3df734ebc6e644c',
   },
+  {
+    name: '0012_api_tokens',
+    checksum: '35bb6bd04f70c03beef7f65a236084655899989642126f000eaa6c2abc1b998c',
+  },
 ] as const;

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 
 import { announcement } from './announce.ts';
 
-const running = { port: 3100, token: 'secret', databaseUrl: 'postgres://a:b@h/d', logs: '/logs' };
+const running = {
+  port: 3100,
+  token: 'secret',
+  databaseUrl: 'postgres://a:b@h/d',
+  logs: '/logs',
+  opsToken: '/data/ops-token',
+};
 
 describe('announcement', () => {
   it('has the line that scripts wait for, once', () => {
@@ -18,8 +24,20 @@ describe('announcement', () => {
     );
   });
 
+  it('gives the command that operates it, without the token itself', () => {
+    expect(announcement(running)).toContain(
+      `curl -H "Authorization: Bearer $(cat '/data/ops-token')" http://localhost:3100/ops/queues`,
+    );
+    expect(announcement({ ...running, opsToken: null })).not.toContain('/ops/');
+  });
+
   it('needs neither a token nor a database of our own', () => {
-    const text = announcement({ ...running, token: undefined, databaseUrl: null });
+    const text = announcement({
+      ...running,
+      token: undefined,
+      databaseUrl: null,
+      opsToken: null,
+    });
     expect(text).not.toContain('Authorization');
     expect(text).toContain('the one of DATABASE_URL');
   });

@@ -75,6 +75,8 @@ async function start(dev: boolean, started: StopStack, { signal }: StopRequest):
     file: process.execPath,
     args: ['--disable-warning=ExperimentalWarning', join('apps', 'worker', 'src', 'migrate.ts')],
   });
+  const opsToken = env.APP_ENV === 'local' ? join(dataDir, 'ops-token') : null;
+  if (opsToken) await mustRun({ ...command, ...keepOpsToken(opsToken) });
   if (!dev) {
     print('building the console …');
     await mustRun(buildWeb(childEnv, signal));
@@ -99,7 +101,7 @@ async function start(dev: boolean, started: StopStack, { signal }: StopRequest):
   // A given secret stays off the screen, as a given database's password does.
   const shown = env.SCHEDULER_TOKEN === undefined ? token : '$SCHEDULER_TOKEN';
   const database = given ? null : databaseUrl;
-  print(announcement({ port: env.PORT, token: shown, databaseUrl: database, logs }));
+  print(announcement({ port: env.PORT, token: shown, databaseUrl: database, logs, opsToken }));
 }
 
 async function checkPort(port: number): Promise<void> {
@@ -113,6 +115,17 @@ async function checkPort(port: number): Promise<void> {
 function schedulerToken(env: StartEnv, dataDir: string): string | undefined {
   if (env.SCHEDULER_TOKEN !== undefined || env.APP_ENV !== 'local') return env.SCHEDULER_TOKEN;
   return readOrCreateSecret(join(dataDir, 'scheduler-token'));
+}
+
+/** The operators' API too can be tried at once. */
+function keepOpsToken(file: string): { name: string; file: string; args: string[] } {
+  const script = join('apps', 'worker', 'src', 'admin-token.ts');
+  const args = ['--label', 'bin/start', '--role', 'admin', '--days', '366', '--file', file];
+  return {
+    name: 'the API token',
+    file: process.execPath,
+    args: ['--disable-warning=ExperimentalWarning', script, ...args],
+  };
 }
 
 function applicationEnv(env: StartEnv, databaseUrl: string, token?: string): NodeJS.ProcessEnv {

@@ -1,12 +1,9 @@
-import { randomUUID } from 'node:crypto';
-
-import { JobError } from '@millrace/jobs/contract/errors';
-import { isConnectionError } from '@millrace/jobs/engine/single-flight-writer';
-
 import { FailureLimit } from './failure-limit.ts';
 import { webServer, type WebServer } from './jobs.ts';
 import { problem } from './problem.ts';
+import { addressOf, requestIdOf } from './request-facts.ts';
 import { checkSchedulerCredential } from './scheduler-auth.ts';
+import { toProblem } from './to-problem.ts';
 
 export interface InternalRequest {
   readonly request: Request;
@@ -19,19 +16,12 @@ export interface InternalRequest {
 /** Wrong secrets per minute: of one address, and of all (an address is easily made up). */
 const failures = new FailureLimit({ perAddress: 20, total: 600, windowMs: 60_000 });
 
-/** The client's address as Next.js or the proxy before it reports it. */
-function addressOf(request: Request): string {
-  return request.headers.get('x-forwarded-for')?.split(',').at(-1)?.trim() ?? '';
-}
-
 type Handle = (call: InternalRequest) => Promise<Response>;
 type Method = 'GET' | 'POST';
 type Route = (
   request: Request,
   context: { params: Promise<Record<string, string | string[] | undefined>> },
 ) => Promise<Response>;
-
-const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 /**
  * The only way to a route under `/internal`: request id, the scheduler's secret, the method, then the
@@ -41,8 +31,7 @@ const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 export function internalRoute(pattern: string, methods: Partial<Record<Method, Handle>>): Route {
   return async (request, context) => {
     const startedAt = performance.now();
-    const given = request.headers.get('x-request-id');
-    const requestId = given && REQUEST_ID.test(given) ? given : randomUUID();
+    const requestId = requestIdOf(request);
     const server = webServer();
     let response: Response;
     try {
@@ -50,7 +39,7 @@ export function internalRoute(pattern: string, methods: Partial<Record<Method, H
         refuseCredential(request, requestId, server) ??
         (await dispatch(methods, { request, requestId, server, params: await context.params }));
     } catch (error) {
-      response = toProblem(error, requestId, server);
+      response = toProblem(error, requestId, server.log);
     }
     response.headers.set('x-request-id', requestId);
     response.headers.set('cache-control', 'no-store');
@@ -105,23 +94,4 @@ async function dispatch(
   if (handle) return handle(call);
   const allow = Object.keys(methods).join(', ');
   return problem('method_not_allowed', `This path allows ${allow}.`, call.requestId, { allow });
-}
-
-function toProblem(error: unknown, requestId: string, { log }: WebServer): Response {
-  if (error instanceof JobError) {
-    const retryAfter = error.status === 503 || error.status === 429 ? { 'retry-after': '5' } : {};
-    return problem(error.code, error.message, requestId, retryAfter);
-  }
-  if (isConnectionError(error) || isStatementTimeout(error)) {
-    log.error({ err: error, requestId }, 'the database is not available');
-    return problem('unavailable', 'The database is not available; try again.', requestId, {
-      'retry-after': '5',
-    });
-  }
-  log.error({ err: error, requestId }, 'unexpected error');
-  return problem('internal_error', 'The error has been logged with this request id.', requestId);
-}
-
-function isStatementTimeout(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === '57014';
 }

@@ -11,12 +11,14 @@ export const AUDIT_ACTIONS = {
   'jobs.queue.paused': 'paused the queue',
   'jobs.queue.resumed': 'resumed the queue',
   'jobs.worker.drained': 'asked to drain the worker',
+  'admin.token.created': 'created the API token',
+  'admin.token.revoked': 'revoked the API token',
 } as const;
 export type AuditAction = keyof typeof AUDIT_ACTIONS;
 
 /** What an action was about. */
 export interface AuditSubject {
-  readonly kind: 'definition' | 'run' | 'bulk' | 'queue' | 'worker' | 'verb';
+  readonly kind: 'definition' | 'run' | 'bulk' | 'queue' | 'worker' | 'token' | 'verb';
   readonly id: string;
 }
 

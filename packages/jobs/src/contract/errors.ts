@@ -20,6 +20,7 @@ export const ERRORS = {
   worker_not_found: { status: 404, title: 'There is no such worker' },
   slot_not_found: { status: 404, title: 'There is no such slot' },
   bulk_action_not_found: { status: 404, title: 'There is no such bulk action' },
+  token_not_found: { status: 404, title: 'There is no such token' },
   queue_not_found: { status: 404, title: 'There is no such queue' },
   method_not_allowed: { status: 405, title: 'The method is not allowed' },
   job_definition_version_conflict: { status: 409, title: 'Somebody else changed it meanwhile' },
