@@ -143,8 +143,17 @@ export default {
       name: 'packages-below-apps',
       severity: 'error',
       comment: 'A package serves every app; one that imports an app serves that app alone.',
-      from: { path: '^packages/' },
+      from: { path: '^packages/', pathNot: '^packages/client/' },
       to: { path: '^apps/' },
+    },
+    {
+      name: 'client-knows-types-only',
+      severity: 'error',
+      comment:
+        'The typed client is deployed elsewhere: of this repository it takes the type of the router and ' +
+        'nothing that exists at run time.',
+      from: { path: '^packages/client/src/', pathNot: TESTS },
+      to: { path: '^(apps|packages/(?!client/))', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'db-below-jobs',

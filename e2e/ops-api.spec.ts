@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
+import { createMillraceClient, problemOf } from '@millrace/client/create-millrace-client';
 import { mustRun } from '@millrace/local/run-command';
 import { REPOSITORY } from '@millrace/local/repository';
 
@@ -82,6 +83,23 @@ test.describe('the operators’ API', () => {
         json: { code: 'slot_not_found' },
       });
     }
+  });
+
+  test('has a typed client', async ({ facts: { url, databaseUrl } }, info) => {
+    const client = createMillraceClient({
+      url,
+      token: await token(databaseUrl, 'operator', info.outputPath('token')),
+    });
+    const { runId } = await client.definitions.runNow.mutate({ name: 'heartbeat' });
+    await expect
+      .poll(async () => (await client.runs.get.query({ id: runId ?? '' })).status)
+      .toBe('succeeded');
+    const refused = client.admin.tokens.query().then(() => null, problemOf);
+    expect(await refused).toMatchObject({ code: 'forbidden' });
+    const anybody = createMillraceClient({ url, token: 'nobody' });
+    expect(await anybody.queues.list.query().then(() => null, problemOf)).toMatchObject({
+      code: 'unauthenticated',
+    });
   });
 
   test('describes itself', async ({ facts }) => {

@@ -4,20 +4,22 @@ import type { Logger } from 'pino';
 
 import { problem } from './problem.ts';
 
-/** The problem document of whatever a handler threw; what is not the caller's doing is logged. */
-export function toProblem(error: unknown, requestId: string, log: Logger): Response {
-  if (error instanceof JobError) {
-    const retryAfter = error.status === 503 || error.status === 429 ? { 'retry-after': '5' } : {};
-    return problem(error.code, error.message, requestId, retryAfter, error.details);
-  }
+/** What a caller may know of whatever a handler threw; what is not the caller's doing is logged. */
+export function toJobError(error: unknown, requestId: string, log: Logger): JobError {
+  if (error instanceof JobError) return error;
   if (isConnectionError(error) || isStatementTimeout(error)) {
     log.error({ err: error, requestId }, 'the database is not available');
-    return problem('unavailable', 'The database is not available; try again.', requestId, {
-      'retry-after': '5',
-    });
+    return new JobError('unavailable', 'The database is not available; try again.');
   }
   log.error({ err: error, requestId }, 'unexpected error');
-  return problem('internal_error', 'The error has been logged with this request id.', requestId);
+  return new JobError('internal_error', 'The error has been logged with this request id.');
+}
+
+/** The problem document of whatever a handler threw. */
+export function toProblem(error: unknown, requestId: string, log: Logger): Response {
+  const { code, message, status, details } = toJobError(error, requestId, log);
+  const retryAfter = status === 503 || status === 429 ? { 'retry-after': '5' } : {};
+  return problem(code, message, requestId, retryAfter, details);
 }
 
 function isStatementTimeout(error: unknown): boolean {

@@ -1,17 +1,12 @@
-import type { Caller } from '@millrace/jobs/contract/caller';
 import { JobError } from '@millrace/jobs/contract/errors';
-import { authenticateToken } from '@millrace/jobs/manager/tokens/authenticate-token';
 
-import { FailureLimit } from '../failure-limit.ts';
-import { webServer, type WebServer } from '../jobs.ts';
+import { webServer } from '../jobs.ts';
 import { problem } from '../problem.ts';
-import { addressOf, requestIdOf } from '../request-facts.ts';
+import { requestIdOf } from '../request-facts.ts';
 import { toProblem } from '../to-problem.ts';
+import { authenticate, challenge } from './authenticate.ts';
 import { matchOpsPath, type OpsMethod } from './ops-routes.ts';
 import { readBody, readQuery } from './read-input.ts';
-
-/** Wrong tokens per minute: of one address, and of all (an address is easily made up). */
-const failures = new FailureLimit({ perAddress: 20, total: 600, windowMs: 60_000 });
 
 /**
  * The only way to the operators' API: request id, the API token, the route, its input, the verb, which
@@ -28,10 +23,10 @@ export async function opsRoute(
   const match = matchOpsPath(['ops', ...path.map(decode)]);
   let response: Response;
   try {
-    const actor = await authenticate(request, requestId, server);
-    response = actor instanceof Response ? actor : await dispatch({ actor });
+    response = await dispatch();
   } catch (error) {
     response = toProblem(error, requestId, server.log);
+    if (response.status === 401) response.headers.set('www-authenticate', challenge(request));
   }
   response.headers.set('x-request-id', requestId);
   response.headers.set('cache-control', 'no-store');
@@ -43,7 +38,8 @@ export async function opsRoute(
   });
   return response;
 
-  async function dispatch({ actor }: { actor: Caller }): Promise<Response> {
+  async function dispatch(): Promise<Response> {
+    const actor = await authenticate(request, requestId, server);
     if (match.methods.size === 0) {
       throw new JobError('route_not_found', 'There is nothing at this path.');
     }
@@ -71,29 +67,4 @@ function decode(segment: string): string {
   } catch {
     return segment;
   }
-}
-
-async function authenticate(
-  request: Request,
-  requestId: string,
-  { pool, log }: WebServer,
-): Promise<Caller | Response> {
-  const authorization = request.headers.get('authorization');
-  if (authorization === null) {
-    return problem('unauthenticated', 'Send Authorization: Bearer <API token>.', requestId, {
-      'www-authenticate': 'Bearer',
-    });
-  }
-  const token = /^Bearer +(\S{1,200})$/i.exec(authorization)?.[1];
-  const actor = token === undefined ? null : await authenticateToken(pool, token);
-  if (actor) return actor;
-  if (!failures.admit(addressOf(request), Date.now())) {
-    return problem('rate_limited', 'Too many wrong tokens; try again later.', requestId, {
-      'retry-after': '60',
-    });
-  }
-  log.warn({ requestId }, 'a request with a wrong API token was refused');
-  return problem('unauthenticated', 'The token is unknown, expired or revoked.', requestId, {
-    'www-authenticate': 'Bearer error="invalid_token"',
-  });
 }

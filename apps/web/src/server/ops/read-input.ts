@@ -62,7 +62,8 @@ export async function readBody(request: Request): Promise<Record<string, unknown
   return value as Record<string, unknown>;
 }
 
-async function readBytes({ body }: Request): Promise<Uint8Array> {
+/** The body, as far as it is not too large and arrives in time. Throws `invalid_request`. */
+export async function readBytes({ body }: Request): Promise<Uint8Array> {
   if (!body) return new Uint8Array();
   const reader = body.getReader();
   const late = new AbortController();
