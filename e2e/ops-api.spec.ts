@@ -84,15 +84,17 @@ test.describe('the operators’ API', () => {
       });
     }
   });
+});
 
-  test('has a typed client', async ({ facts: { url, databaseUrl } }, info) => {
+test.describe('the operators’ API, typed', () => {
+  test('has a client', async ({ facts: { url, databaseUrl } }, info) => {
     const client = createMillraceClient({
       url,
       token: await token(databaseUrl, 'operator', info.outputPath('token')),
     });
     const { runId } = await client.definitions.runNow.mutate({ name: 'heartbeat' });
     await expect
-      .poll(async () => (await client.runs.get.query({ id: runId ?? '' })).status)
+      .poll(async () => (await client.runs.get.query({ id: runId })).status)
       .toBe('succeeded');
     const refused = client.admin.tokens.query().then(() => null, problemOf);
     expect(await refused).toMatchObject({ code: 'forbidden' });

@@ -22,11 +22,14 @@ export interface Listening {
  * not come back until the next probe is due, half-open ones included, is ended.
  */
 export async function listenOnce(options: ControlChannelOptions): Promise<Listening> {
+  const probeMs = options.probeMs ?? PROBE_MS;
   const client = new pg.Client({
     connectionString: databaseUrl(options.connectionString),
     application_name: options.applicationName,
     connectionTimeoutMillis: 3_000,
     keepAlive: true,
+    // The connection may die without a word before it is probed for the first time.
+    query_timeout: probeMs,
   });
   const { promise: ended, resolve: end } = Promise.withResolvers<string>();
   client.on('error', ({ message }: Error) => end(message));
@@ -43,15 +46,20 @@ export async function listenOnce(options: ControlChannelOptions): Promise<Listen
     }
   });
 
-  await client.connect();
-  await client.query(listen);
+  try {
+    await client.connect();
+    await client.query(listen);
+  } catch (error) {
+    destroyConnection(client);
+    throw error;
+  }
   const timer = setInterval(() => {
     if (probe !== '') return end('a probe did not come back');
     probe = randomUUID();
     client
       .query(notify, [JSON.stringify({ probe })])
       .catch((error: unknown) => end(`a probe failed: ${String(error)}`));
-  }, options.probeMs ?? PROBE_MS);
+  }, probeMs);
   void ended.then(() => {
     clearInterval(timer);
     client.removeAllListeners('notification');
